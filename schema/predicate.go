@@ -1,7 +1,10 @@
 package schema
 
 import (
-	"iter"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/edgemill/edgemill/schema/token"
 	"github.com/edgemill/edgemill/schema/value"
@@ -12,18 +15,34 @@ import (
 type Predicate struct {
 	Namespace uint64
 	Name      string
-	Type      value.Type
+	// Type is that of the values; value.UID makes the objects nodes.
+	Type value.Type
 
-	List, Lang, Reverse, Count, Upsert, NoConflict, Unique bool
+	// List: a subject may have several values or targets.
+	List bool
+	// Lang: values may have language tags, each its own value.
+	Lang bool
+	// Reverse: the sources of each target are kept.
+	Reverse bool
+	// Count: the subjects with each number of postings are kept.
+	Count bool
+	// Upsert: every key that is written conflicts as a whole.
+	Upsert bool
+	// NoConflict: nothing that is written conflicts.
+	NoConflict bool
+	// Unique: no two subjects have the same value.
+	Unique bool
 
 	// Tokenizers are those of @index, in the order in which they were named.
 	Tokenizers []*token.Tokenizer
 	// CustomTokenizers are names of tokenizers that a stored message has and
-	// this package doesn't know.
+	// this program doesn't know.
 	CustomTokenizers []string
-	// IndexSpecs are the vector indexes.
+	// IndexSpecs are the vector indexes; they are kept, not built.
 	IndexSpecs []IndexSpec
 
+	// NonNullable, NonNullableList and ObjectTypeName are kept as stored messages have
+	// them and mean nothing here.
 	NonNullable, NonNullableList bool
 	ObjectTypeName               string
 }
@@ -37,108 +56,150 @@ type IndexSpec struct {
 // IndexOption is one option of an IndexSpec.
 type IndexOption struct{ Key, Value string }
 
-// TypeDef is a type: a name for a set of predicates.
-type TypeDef struct {
-	Namespace uint64
-	Name      string
-	Fields    []string
-}
+// hnsw is the one kind of IndexSpec that the language has.
+const hnsw = "hnsw"
 
-// Schema is a parsed schema text.
-type Schema struct {
-	Predicates []*Predicate
-	Types      []*TypeDef
-}
-
-// Indexed says whether values of the predicate are tokenized.
+// Indexed says whether values of the predicate have index tokens.
 func (p *Predicate) Indexed() bool { return len(p.Tokenizers) > 0 }
 
-// Unsupported gives an error where the predicate has an index that this
-// program can't keep: its edges are to be refused.
-func (p *Predicate) Unsupported() error { panic("unwritten") }
+// StoredType gives the type that a value given with type given is stored in: the
+// predicate's, but a predicate of type default keeps the given one.
+func (p *Predicate) StoredType(given value.Type) value.Type {
+	if p.Type == value.Default {
+		return given
+	}
+	return p.Type
+}
+
+// Unsupported gives an error where the predicate has an index that this program
+// can't keep, or a type that it doesn't know: edges on it are to be refused. Such
+// predicates come from stored messages, but for hnsw, which the language has too.
+func (p *Predicate) Unsupported() error {
+	switch {
+	case len(p.CustomTokenizers) > 0:
+		return fmt.Errorf("predicate %q has the custom tokenizer %q, which is not supported", p.Name, p.CustomTokenizers[0])
+	case len(p.IndexSpecs) > 0:
+		return fmt.Errorf("predicate %q has an index of kind %q, which is not supported", p.Name, p.IndexSpecs[0].Name)
+	case !isPredicateType(p.Type):
+		return fmt.Errorf("predicate %q has the type %s (%d), which is not supported", p.Name, p.Type, p.Type)
+	}
+	return nil
+}
+
+// isPredicateType says whether predicates may have type t.
+func isPredicateType(t value.Type) bool {
+	return t <= value.Vector && t != value.Binary && t != value.Object
+}
 
 // Equal says whether p and q say the same.
-func (p *Predicate) Equal(q *Predicate) bool { panic("unwritten") }
-
-// String gives the predicate as a line of the schema language.
-func (p *Predicate) String() string { panic("unwritten") }
-
-// String gives the type as a block of the schema language.
-func (t *TypeDef) String() string { panic("unwritten") }
-
-// Equal says whether t and u say the same.
-func (t *TypeDef) Equal(u *TypeDef) bool { panic("unwritten") }
-
-// AppendUpdate appends the stored SchemaUpdate message.
-func (p *Predicate) AppendUpdate(dst []byte) []byte { panic("unwritten") }
-
-// AppendUpdate appends the stored TypeUpdate message.
-func (t *TypeDef) AppendUpdate(dst []byte) []byte { panic("unwritten") }
-
-// DecodeUpdate reads a stored SchemaUpdate message.
-func DecodeUpdate(data []byte) (*Predicate, error) { panic("unwritten") }
-
-// DecodeTypeUpdate reads a stored TypeUpdate message.
-func DecodeTypeUpdate(data []byte) (*TypeDef, error) { panic("unwritten") }
-
-// Error is what is wrong with a schema text, and where.
-type Error struct {
-	Line, Column int
-	Msg          string
+func (p *Predicate) Equal(q *Predicate) bool {
+	return p.flags() == q.flags() &&
+		slices.Equal(p.Tokenizers, q.Tokenizers) &&
+		slices.Equal(p.CustomTokenizers, q.CustomTokenizers) &&
+		slices.EqualFunc(p.IndexSpecs, q.IndexSpecs, IndexSpec.equal)
 }
 
-// Error gives the place and the reason.
-func (e *Error) Error() string { panic("unwritten") }
-
-// Parse reads a schema text.
-func Parse(src string) (*Schema, error) { panic("unwritten") }
-
-// Snapshot is a whole schema at one moment.
-type Snapshot struct {
+// flags gives the predicate without its lists, so that it can be compared.
+func (p *Predicate) flags() any {
+	return [...]any{p.Namespace, p.Name, p.Type, p.List, p.Lang, p.Reverse, p.Count, p.Upsert,
+		p.NoConflict, p.Unique, p.NonNullable, p.NonNullableList, p.ObjectTypeName}
 }
 
-// NewSnapshot makes a snapshot of these predicates and types.
-func NewSnapshot(preds []*Predicate, types []*TypeDef) *Snapshot { panic("unwritten") }
-
-// Predicate finds a predicate.
-func (s *Snapshot) Predicate(ns uint64, name string) (*Predicate, bool) { panic("unwritten") }
-
-// Type finds a type.
-func (s *Snapshot) Type(ns uint64, name string) (*TypeDef, bool) { panic("unwritten") }
-
-// All goes over the predicates by namespace, then name.
-func (s *Snapshot) All() iter.Seq[*Predicate] { panic("unwritten") }
-
-// Namespace goes over the predicates of one namespace by name.
-func (s *Snapshot) Namespace(ns uint64) iter.Seq[*Predicate] { panic("unwritten") }
-
-// Types goes over the types by namespace, then name.
-func (s *Snapshot) Types() iter.Seq[*TypeDef] { panic("unwritten") }
-
-// Len gives the number of predicates.
-func (s *Snapshot) Len() int { panic("unwritten") }
-
-// With gives a changed copy: these predicates and types added or replaced.
-func (s *Snapshot) With(preds []*Predicate, types []*TypeDef) *Snapshot { panic("unwritten") }
-
-// Without gives a copy that lacks these predicates and types.
-func (s *Snapshot) Without(preds []*Predicate, types []*TypeDef) *Snapshot { panic("unwritten") }
-
-// Change is what an Alter has to do to the data of one predicate.
-type Change struct {
-	AddIndexes, DropIndexes []*token.Tokenizer
-	AddReverse, DropReverse bool
-	AddCount, DropCount     bool
-	// ToList: a single-valued predicate becomes a list.
-	ToList bool
-	// ToSingle: a list becomes single-valued; refused while there is data.
-	ToSingle bool
-	// Retyped: the type changes; refused while there is data.
-	Retyped bool
+func (s IndexSpec) equal(o IndexSpec) bool {
+	return s.Name == o.Name && slices.Equal(s.Options, o.Options)
 }
 
-// Diff says what changes between old, which may be nil, and new.
-func Diff(old, new *Predicate) Change { panic("unwritten") }
+// String gives the predicate as a line of the schema language, without a line
+// end. Parse reads an equal predicate from it, unless it has what only stored
+// messages have (custom tokenizers, a type that predicates don't have, the fields
+// that mean nothing here).
+func (p *Predicate) String() string {
+	var b strings.Builder
+	writeNamespace(&b, p.Namespace)
+	writeName(&b, p.Name)
+	b.WriteString(": ")
+	if p.List {
+		b.WriteString("[" + p.Type.String() + "]")
+	} else {
+		b.WriteString(p.Type.String())
+	}
+	if indexes := p.indexNames(); len(indexes) > 0 {
+		b.WriteString(" @index(" + strings.Join(indexes, ", ") + ")")
+	}
+	for _, d := range p.directives() {
+		if *d.flag {
+			b.WriteString(" @" + d.name)
+		}
+	}
+	b.WriteString(" .")
+	return b.String()
+}
 
-// Empty says whether there is nothing to do.
-func (c Change) Empty() bool { panic("unwritten") }
+// indexNames gives what stands in the parentheses of @index.
+func (p *Predicate) indexNames() []string {
+	names := p.tokenizerNames()
+	for _, s := range p.IndexSpecs {
+		names = append(names, s.String())
+	}
+	return names
+}
+
+// tokenizerNames gives the names of all tokenizers, the custom ones last.
+func (p *Predicate) tokenizerNames() []string {
+	names := make([]string, 0, len(p.Tokenizers)+len(p.CustomTokenizers))
+	for _, t := range p.Tokenizers {
+		names = append(names, t.Name())
+	}
+	return append(names, p.CustomTokenizers...)
+}
+
+// String gives the index as it stands in the parentheses of @index.
+func (s IndexSpec) String() string {
+	if len(s.Options) == 0 {
+		return s.Name
+	}
+	options := make([]string, len(s.Options))
+	for i, o := range s.Options {
+		options[i] = o.Key + ":" + strconv.Quote(o.Value)
+	}
+	return s.Name + "(" + strings.Join(options, ", ") + ")"
+}
+
+// directive is one that is either there or not.
+type directive struct {
+	name string
+	flag *bool
+}
+
+// directives gives all of them but @index, in the order in which they are
+// printed.
+func (p *Predicate) directives() [6]directive {
+	return [...]directive{
+		{"reverse", &p.Reverse}, {"count", &p.Count}, {"upsert", &p.Upsert},
+		{"noconflict", &p.NoConflict}, {"lang", &p.Lang}, {"unique", &p.Unique},
+	}
+}
+
+func writeNamespace(b *strings.Builder, ns uint64) {
+	if ns != 0 {
+		fmt.Fprintf(b, "[%#x] ", ns)
+	}
+}
+
+// writeName writes a name, in angle brackets unless it is plain ASCII.
+func writeName(b *strings.Builder, name string) {
+	if isPlainName(name) {
+		b.WriteString(name)
+		return
+	}
+	b.WriteString("<" + name + ">")
+}
+
+func isPlainName(name string) bool {
+	for _, r := range name {
+		if r > 'z' || !isNameRune(r) {
+			return false
+		}
+	}
+	return name != ""
+}
