@@ -1,0 +1,123 @@
+package edgemill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/edgemill/edgemill/conflict"
+	"github.com/edgemill/edgemill/mutation"
+	"github.com/edgemill/edgemill/posting"
+	"github.com/edgemill/edgemill/schema"
+)
+
+// Options say where a DB is and how it works. The zero value of each field but
+// Dir is a sane default.
+type Options struct {
+	// Dir is the store's directory. The Badger directory is Dir/p and the
+	// engine's own state Dir/edgemill; where Dir itself is a Badger directory,
+	// as Dgraph's p is, it is opened in place with the state in Dir.edgemill.
+	Dir string
+	// InMemory keeps everything in memory; Dir is not looked at.
+	InMemory bool
+	// MustExist refuses to make a new store.
+	MustExist bool
+	// Namespace is where edges and schemas go and reads look, 0 for the root.
+	Namespace uint64
+	// Mutation says how batches are applied; nil is mutation.DefaultOptions.
+	Mutation *mutation.Options
+	// MemTableSize is Badger's, in bytes; 0 is posting.DefaultMemTableSize.
+	MemTableSize int64
+	// Commit bounds groups of commits and says how safe an answer is.
+	Commit posting.CommitOptions
+	// Logger takes what there is to tell; nil for none.
+	Logger *slog.Logger
+}
+
+// ErrClosed is the answer of a DB or a transaction that is over.
+var ErrClosed = errors.New("closed")
+
+// DB is an open store. Any number of goroutines may use it.
+type DB struct {
+	opts    Options
+	store   *posting.Store
+	oracle  *conflict.Oracle
+	applier *mutation.Applier
+	uids    *uidLease
+
+	// altering is held by the one Alter that runs.
+	altering sync.Mutex
+	schema   schemaState
+}
+
+// Open opens the store, or makes it. What a crash left unfinished is finished
+// or undone before Open returns.
+func Open(ctx context.Context, opts Options) (*DB, error) {
+	mo := mutation.DefaultOptions()
+	if opts.Mutation != nil {
+		mo = *opts.Mutation
+	}
+	if mo.Logger == nil {
+		mo.Logger = opts.Logger
+	}
+	applier, err := mutation.New(mo)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBadOptions, err)
+	}
+	store, err := posting.Open(posting.Options{
+		Dir: opts.Dir, InMemory: opts.InMemory, MustExist: opts.MustExist,
+		MemTableSize: opts.MemTableSize, Commit: opts.Commit, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	db := &DB{opts: opts, store: store, applier: applier}
+	if err := db.start(ctx); err != nil {
+		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
+	}
+	return db, nil
+}
+
+// ErrBadOptions: the options cannot be used as they are.
+var ErrBadOptions = errors.New("bad options")
+
+// start brings up what depends on what the store holds.
+func (db *DB) start(ctx context.Context) error {
+	last := max(db.store.State().LastTS, db.store.MaxVersion())
+	db.oracle = conflict.NewOracle(last)
+	if err := db.loadSchema(); err != nil {
+		return err
+	}
+	var err error
+	if db.uids, err = openUIDs(ctx, db.store); err != nil {
+		return err
+	}
+	return db.recoverAlter(ctx)
+}
+
+// Close ends the DB. Transactions that are open fail; what was acknowledged is
+// kept. It is called once, when no call to the DB runs.
+func (db *DB) Close() error {
+	db.oracle.Close()
+	flushed := db.store.Flush(context.Background())
+	saved := db.store.UpdateState(func(s *posting.State) {
+		s.LastTS = max(s.LastTS, db.store.MaxVersion())
+		s.NextUID = db.uids.unused()
+	})
+	return errors.Join(flushed, saved, db.store.Close())
+}
+
+// Namespace returns the namespace that the DB works in.
+func (db *DB) Namespace() uint64 { return db.opts.Namespace }
+
+// Store returns the store below, for what this package does not cover.
+func (db *DB) Store() *posting.Store { return db.store }
+
+// Schema returns the schema in force.
+func (db *DB) Schema() *schema.Snapshot {
+	db.schema.RLock()
+	defer db.schema.RUnlock()
+	return db.schema.snap
+}

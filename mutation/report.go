@@ -1,0 +1,52 @@
+package mutation
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Report says how a batch was applied.
+type Report struct {
+	// Workers is the number of workers, and Bound the term that decided it.
+	Workers int
+	Bound   Bound
+	// Grants are the parts that each predicate was cut into, by name; none
+	// where the serial applier ran.
+	Grants []Grant
+	Edges  int
+	// Keys and Bytes are the deltas written: their number, and the size of
+	// keys and values.
+	Keys, Bytes int
+	// Reads is the number of lists read from the store.
+	Reads int
+	Took  time.Duration
+	// Passes are the times of the parts of the work, in order.
+	Passes []PassTime
+}
+
+// PassTime is how long one pass took, from its first worker's start to its
+// last one's end.
+type PassTime struct {
+	Name string
+	Took time.Duration
+}
+
+// LogValue groups the figures for one log line.
+func (r *Report) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.Int("workers", r.Workers), slog.String("bound", r.Bound.String()),
+		slog.Int("predicates", len(r.Grants)), slog.Int("edges", r.Edges),
+		slog.Int("keys", r.Keys), slog.Int("bytes", r.Bytes), slog.Int("reads", r.Reads),
+		slog.Duration("took", r.Took),
+	)
+}
+
+// Metrics counts what an Applier does. Its method is called from any
+// goroutine, once a batch.
+type Metrics interface {
+	Applied(r *Report, err error)
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Applied(*Report, error) {}

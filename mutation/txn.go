@@ -1,0 +1,89 @@
+package mutation
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/edgemill/edgemill/conflict"
+	"github.com/edgemill/edgemill/posting"
+)
+
+// Name is a predicate with its namespace.
+type Name struct {
+	Namespace uint64
+	Predicate string
+}
+
+// Txn is a transaction as the appliers see it: a snapshot to read from, and
+// what its batches have written. Its methods may be called from any goroutine;
+// batches of one transaction are applied one at a time.
+type Txn struct {
+	startTS uint64
+	reader  *posting.Reader
+	deltas  posting.Deltas
+
+	// applying is held by the batch that runs.
+	applying sync.Mutex
+	mu       struct {
+		sync.Mutex
+		keys    conflict.Buffer
+		touched map[Name]struct{}
+	}
+}
+
+// NewTxn begins a transaction at a start timestamp, at which the store is
+// read. Release ends it.
+func NewTxn(store *posting.Store, startTS uint64) *Txn {
+	t := &Txn{startTS: startTS, reader: store.Reader(startTS)}
+	t.mu.touched = make(map[Name]struct{})
+	return t
+}
+
+// StartTS returns the start timestamp.
+func (t *Txn) StartTS() uint64 { return t.startTS }
+
+// Deltas returns what the transaction writes. It may be read until and after
+// Release.
+func (t *Txn) Deltas() *posting.Deltas { return &t.deltas }
+
+// List reads a list as the transaction sees it: the snapshot with its own
+// batches on top.
+func (t *Txn) List(key []byte) (*posting.List, error) {
+	own, _ := t.deltas.Get(key)
+	return t.reader.ListUnder(key, own)
+}
+
+// ConflictKeys returns the distinct conflict keys of all batches.
+func (t *Txn) ConflictKeys() conflict.Set {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.keys.Set()
+}
+
+// Touched calls f with each predicate that an edge of the transaction was on,
+// until f returns false.
+func (t *Txn) Touched(f func(Name) bool) {
+	t.mu.Lock()
+	touched := maps.Clone(t.mu.touched)
+	t.mu.Unlock()
+	for name := range touched {
+		if !f(name) {
+			return
+		}
+	}
+}
+
+// Release frees the snapshot. No batch is applied and nothing is read through
+// the transaction afterwards.
+func (t *Txn) Release() { t.reader.Release() }
+
+// publish makes a batch's result part of the transaction (I3).
+func (t *Txn) publish(runs []*posting.Run, keys []*conflict.Buffer, touched map[Name]struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range keys {
+		t.mu.keys.Append(k)
+	}
+	maps.Copy(t.mu.touched, touched)
+	t.deltas.Publish(runs...)
+}

@@ -1,0 +1,97 @@
+package posting
+
+import "slices"
+
+// Entry is one value to be stored under a key at a version.
+type Entry struct {
+	Key, Value []byte
+	// Meta is the user-meta byte. All but a delta also tell Badger that
+	// earlier versions may be dropped.
+	Meta    byte
+	Version uint64
+}
+
+// RollUp reads the list under the key and returns what replaces its deltas: a
+// complete list, or an empty one, and the parts where the list is split, all
+// at the newest commit timestamp that went in plus one. It returns nothing
+// where no delta lies above the complete list.
+func (r *Reader) RollUp(key []byte) ([]Entry, error) {
+	l, err := r.List(key)
+	if err != nil || l == nil || l.deltas == 0 {
+		return nil, err
+	}
+	return l.rolledUp(key, l.newest+1), nil
+}
+
+// rolledUp encodes the list as complete, at the version.
+func (l *List) rolledUp(key []byte, version uint64) []Entry {
+	split := len(l.parts) > 1 || (len(l.parts) == 1 && l.parts[0].Start > 0)
+	starts := []uint64{1}
+	if split {
+		starts = starts[:0]
+		for _, p := range l.parts {
+			starts = append(starts, p.Start)
+		}
+	}
+	var parts, gone []Part
+	for i, start := range starts {
+		c := l.merged(start, append(starts, 0)[i+1])
+		if c.Pack.Len() == 0 {
+			gone = append(gone, Part{Start: start})
+			continue
+		}
+		parts = AppendParts(parts, start, c)
+	}
+	if !split && len(parts) <= 1 {
+		return []Entry{wholeEntry(key, parts, version)}
+	}
+	return splitEntries(key, parts, gone, version)
+}
+
+// merged is the live postings from uid start up to end, which is not included
+// (0: to the last), as a complete list.
+func (l *List) merged(start, end uint64) Complete {
+	var pack PackBuilder
+	var rich []Posting
+	for p := range l.Postings(start) {
+		if end > 0 && p.UID >= end {
+			break
+		}
+		pack.Add(p.UID)
+		if len(p.Value) > 0 || len(p.Facets) > 0 || p.Type != PostingRef {
+			rich = append(rich, p)
+		}
+	}
+	return Complete{Pack: pack.Pack(), Postings: rich}
+}
+
+func wholeEntry(key []byte, parts []Part, version uint64) Entry {
+	if len(parts) == 0 {
+		return Entry{Key: key, Meta: MetaEmpty, Version: version}
+	}
+	return Entry{Key: key, Value: AppendList(nil, &parts[0].List), Meta: MetaComplete, Version: version}
+}
+
+// splitEntries are the main list, which holds only where its parts begin, and
+// the parts. The first part stays, empty if need be, while there are others.
+func splitEntries(key []byte, parts, gone []Part, version uint64) []Entry {
+	entries := make([]Entry, 1, 1+len(parts)+len(gone))
+	var splits []uint64
+	for i := range parts {
+		splits = append(splits, parts[i].Start)
+		entries = append(entries, wholeEntry(AppendPartKey(nil, key, parts[i].Start), parts[i:i+1], version))
+	}
+	for i := range gone {
+		entries = append(entries, wholeEntry(AppendPartKey(nil, key, gone[i].Start), nil, version))
+	}
+	if len(splits) == 0 {
+		entries[0] = wholeEntry(key, nil, version)
+		return entries
+	}
+	if splits[0] != 1 {
+		splits = slices.Insert(splits, 0, 1)
+	}
+	main := Complete{Splits: splits}
+	entries[0] = Entry{Key: key, Value: AppendList(nil, &main), Meta: MetaComplete, Version: version}
+	return entries
+}

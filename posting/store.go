@@ -1,0 +1,184 @@
+package posting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Errors of opening a store.
+var (
+	// ErrNoStore: the directory holds no store, and none may be made there.
+	ErrNoStore = errors.New("no store")
+	// ErrInUse: another process, or another Store of this one, has it open.
+	ErrInUse = errors.New("store is in use")
+	// ErrNewerFormat: a newer program wrote the engine's state.
+	ErrNewerFormat = errors.New("store is of a newer format")
+	// ErrBadState: the engine's state cannot be read.
+	ErrBadState = errors.New("unreadable state")
+)
+
+// Options say where a store is and how it is opened. The zero value of each
+// field but Dir is a sane default.
+type Options struct {
+	// Dir is the store's directory (DESIGN.md, The store and its directory).
+	Dir string
+	// InMemory keeps everything in memory, and Dir is not looked at.
+	InMemory bool
+	// MustExist refuses to make a new store.
+	MustExist bool
+	// MemTableSize is Badger's, in bytes; default 64 MiB.
+	MemTableSize int64
+	// Commit bounds groups of commits and says how safe an answer is.
+	Commit CommitOptions
+	// Logger takes what Badger has to say, at debug level and above; default
+	// none.
+	Logger *slog.Logger
+}
+
+// DefaultMemTableSize is the size in bytes of Badger's active memory table.
+const DefaultMemTableSize = 64 << 20
+
+// Store is an open Badger directory in Dgraph's layout, with the engine's own
+// state beside it. Its methods may be called from any goroutine; Close is
+// called once, when nothing else runs.
+type Store struct {
+	db       *badger.DB
+	state    *stateDir // nil in memory
+	memState State
+	opts     Options
+}
+
+// Open opens the store in opts.Dir, or makes one in a folder that is missing
+// or empty.
+func Open(opts Options) (*Store, error) {
+	if opts.MemTableSize == 0 {
+		opts.MemTableSize = DefaultMemTableSize
+	}
+	s := &Store{opts: opts}
+	if opts.InMemory {
+		return s, s.openBadger("")
+	}
+	data, state, err := layout(opts.Dir, opts.MustExist)
+	if err != nil {
+		return nil, err
+	}
+	if s.state, err = openStateDir(state); err != nil {
+		return nil, err
+	}
+	if err := s.openBadger(data); err != nil {
+		s.state.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// layout finds the Badger directory and the folder of the state.
+func layout(dir string, mustExist bool) (data, state string, err error) {
+	if dir == "" {
+		return "", "", fmt.Errorf("%w: no directory given", ErrNoStore)
+	}
+	dir = filepath.Clean(dir)
+	data, state = filepath.Join(dir, "p"), filepath.Join(dir, "edgemill")
+	switch {
+	case hasManifest(dir):
+		return dir, dir + ".edgemill", nil
+	case hasManifest(data):
+		return data, state, nil
+	case mustExist:
+		return "", "", fmt.Errorf("%s: %w", dir, ErrNoStore)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", "", err
+	}
+	for _, e := range entries {
+		if e.Name() != "edgemill" && e.Name() != "p" {
+			return "", "", fmt.Errorf("%s: %w: it holds %q, which is not part of one", dir, ErrNoStore, e.Name())
+		}
+	}
+	return data, state, nil
+}
+
+func hasManifest(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
+	return err == nil
+}
+
+// maxBadgerValue is the size from which Badger keeps a value in its value log.
+const maxBadgerValue = 1 << 20
+
+func (s *Store) openBadger(dir string) error {
+	o := badger.DefaultOptions(dir).
+		WithInMemory(s.opts.InMemory).
+		WithNumVersionsToKeep(math.MaxInt32).
+		WithDetectConflicts(false).
+		WithMetricsEnabled(false).
+		WithMemTableSize(s.opts.MemTableSize).
+		WithValueThreshold(min(maxBadgerValue, s.opts.MemTableSize/10)).
+		WithLogger(badgerLogger{s.opts.Logger})
+	db, err := badger.OpenManaged(o)
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "directory lock") {
+		err = ErrInUse
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	s.db = db
+	return nil
+}
+
+// State returns the engine's own state.
+func (s *Store) State() State {
+	if s.state == nil {
+		return s.memState
+	}
+	return s.state.get()
+}
+
+// UpdateState changes the state, durably before it returns.
+func (s *Store) UpdateState(change func(*State)) error {
+	if s.state == nil {
+		change(&s.memState)
+		return nil
+	}
+	return s.state.update(change)
+}
+
+// MaxVersion returns the greatest version that Badger holds.
+func (s *Store) MaxVersion() uint64 { return s.db.MaxVersion() }
+
+// WrittenByOthers reports whether Badger holds a version that this engine does
+// not know of, as after another program wrote to the directory.
+func (s *Store) WrittenByOthers() bool { return s.MaxVersion() > s.State().LastTS }
+
+// Close closes the store.
+func (s *Store) Close() error {
+	err := s.db.Close()
+	if s.state != nil {
+		err = errors.Join(err, s.state.close())
+	}
+	return err
+}
+
+// badgerLogger hands Badger's lines to a slog.Logger, if there is one.
+type badgerLogger struct{ to *slog.Logger }
+
+func (l badgerLogger) log(level slog.Level, format string, args []any) {
+	ctx := context.Background()
+	if l.to != nil && l.to.Enabled(ctx, level) {
+		l.to.Log(ctx, level, "badger: "+strings.TrimSpace(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (l badgerLogger) Errorf(f string, a ...any)   { l.log(slog.LevelError, f, a) }
+func (l badgerLogger) Warningf(f string, a ...any) { l.log(slog.LevelWarn, f, a) }
+func (l badgerLogger) Infof(f string, a ...any)    { l.log(slog.LevelDebug, f, a) }
+func (l badgerLogger) Debugf(f string, a ...any)   { l.log(slog.LevelDebug, f, a) }

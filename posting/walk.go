@@ -1,0 +1,56 @@
+package posting
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Walk calls f with each key that begins with the prefix and of which the
+// reader sees a version, in ascending order, until f returns an error, which
+// Walk returns. f must not keep or change the key. A key's list may be empty.
+func (r *Reader) Walk(ctx context.Context, prefix []byte, f func(key []byte) error) error {
+	return r.WalkFrom(ctx, prefix, nil, f)
+}
+
+// WalkFrom is Walk that begins at the first key that is from or above it.
+func (r *Reader) WalkFrom(ctx context.Context, prefix, from []byte, f func(key []byte) error) error {
+	opt := badger.DefaultIteratorOptions
+	opt.PrefetchValues = false
+	opt.Prefix = prefix
+	it := r.txn.NewIterator(opt)
+	defer it.Close()
+	if bytes.Compare(from, prefix) < 0 {
+		from = prefix
+	}
+	for it.Seek(from); it.Valid(); it.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f(it.Item().Key()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WalkValues is Walk with the newest value that the reader sees of each key,
+// for keys that are no lists (schemas and types). f must not keep the slices.
+func (r *Reader) WalkValues(ctx context.Context, prefix []byte, f func(key, value []byte, version uint64) error) error {
+	opt := badger.DefaultIteratorOptions
+	opt.Prefix = prefix
+	it := r.txn.NewIterator(opt)
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		item := it.Item()
+		err := item.Value(func(value []byte) error { return f(item.Key(), value, item.Version()) })
+		if err != nil {
+			return keyError(item.Key(), item.Version(), err)
+		}
+	}
+	return nil
+}

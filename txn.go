@@ -1,0 +1,182 @@
+package edgemill
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/edgemill/edgemill/mutation"
+	"github.com/edgemill/edgemill/posting"
+	"github.com/edgemill/edgemill/schema"
+)
+
+// Txn is a transaction: a snapshot to read, and batches on top that nobody
+// else sees until Commit. It ends with Commit or Discard, and every Txn has to
+// be ended, since an open one keeps old versions alive.
+type Txn struct {
+	db   *DB
+	snap *schema.Snapshot
+	txn  *mutation.Txn
+
+	mu struct {
+		sync.Mutex
+		fresh []mutation.UIDRange
+		// greatest is the greatest uid below 2^63 that an edge named.
+		greatest uint64
+		ended    bool
+		// running is the number of calls that use the snapshot.
+		running sync.WaitGroup
+	}
+}
+
+// Begin begins a transaction that sees every commit acknowledged before.
+func (db *DB) Begin(ctx context.Context) (*Txn, error) {
+	db.schema.RLock()
+	defer db.schema.RUnlock()
+	ts, err := db.oracle.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxn(db.store, ts)}, nil
+}
+
+// StartTS returns the start timestamp.
+func (t *Txn) StartTS() uint64 { return t.txn.StartTS() }
+
+// Schema returns the schema under which the transaction's edges are applied.
+func (t *Txn) Schema() *schema.Snapshot { return t.snap }
+
+// enter lets a call use the snapshot, until leave.
+func (t *Txn) enter() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.ended {
+		return ErrClosed
+	}
+	t.mu.running.Add(1)
+	return nil
+}
+
+func (t *Txn) leave() { t.mu.running.Done() }
+
+// Fresh states that the uids were handed out for this transaction (NewUIDs)
+// and nothing is stored of them, so that their old state need not be read. A
+// wrong statement gives wrong indexes.
+func (t *Txn) Fresh(uids mutation.UIDRange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(t.mu.fresh, uids.First, func(r mutation.UIDRange, first uint64) int {
+		if r.First < first {
+			return -1
+		}
+		return 1
+	})
+	if i > 0 && t.mu.fresh[i-1].Last+1 == uids.First {
+		t.mu.fresh[i-1].Last = uids.Last
+		return
+	}
+	t.mu.fresh = slices.Insert(slices.Clone(t.mu.fresh), i, uids)
+}
+
+// Mutate applies a batch of edges, in order. It all takes effect in the
+// transaction, or on an error none of it; the transaction goes on either way.
+func (t *Txn) Mutate(ctx context.Context, edges []mutation.Edge) (mutation.Report, error) {
+	if err := t.enter(); err != nil {
+		return mutation.Report{}, err
+	}
+	defer t.leave()
+	t.mu.Lock()
+	b := mutation.Batch{Edges: edges, Namespace: t.db.opts.Namespace, Fresh: slices.Clone(t.mu.fresh)}
+	t.mu.Unlock()
+	report, err := t.db.applier.Apply(ctx, t.txn, t.snap, b)
+	if err == nil {
+		t.named(edges)
+	}
+	return report, err
+}
+
+// named remembers the greatest uid that the edges name.
+func (t *Txn) named(edges []mutation.Edge) {
+	var greatest uint64
+	for i := range edges {
+		if uid := edges[i].Subject; uid < maxLeased {
+			greatest = max(greatest, uid)
+		}
+		if uid := edges[i].Target; edges[i].Object == mutation.ObjectUID && uid < maxLeased {
+			greatest = max(greatest, uid)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.greatest = max(t.mu.greatest, greatest)
+}
+
+// Commit ends the transaction and makes it durable and visible, all of it or
+// nothing, and returns its commit timestamp. conflict.ErrConflict and
+// ErrSchemaChanged ask for another try from Begin on.
+func (t *Txn) Commit(ctx context.Context) (commitTS uint64, err error) {
+	if !t.end() {
+		return 0, ErrClosed
+	}
+	defer t.release()
+	if err := t.db.uids.observe(t.mu.greatest); err != nil {
+		return 0, err
+	}
+	t.db.schema.RLock()
+	defer t.db.schema.RUnlock()
+	if err := t.db.schema.check(t.txn); err != nil {
+		return 0, err
+	}
+	return t.db.commit(ctx, t.txn)
+}
+
+// commit asks the oracle and writes. A transaction that wrote nothing has no
+// commit timestamp: it gives its start.
+func (db *DB) commit(ctx context.Context, txn *mutation.Txn) (uint64, error) {
+	keys := txn.ConflictKeys()
+	if n, _ := txn.Deltas().Size(); n == 0 && len(keys.Exclusive)+len(keys.Shared) == 0 {
+		return txn.StartTS(), nil
+	}
+	ts, err := db.oracle.Commit(ctx, txn.StartTS(), keys)
+	if err != nil {
+		return 0, err
+	}
+	return ts, db.store.Commit(ctx, posting.Commit{TS: ts, Deltas: txn.Deltas(), Readable: db.settle(ts)})
+}
+
+// settle tells the oracle how a commit ended.
+func (db *DB) settle(ts uint64) func(error) {
+	return func(err error) {
+		if err != nil {
+			db.oracle.Abandoned(ts)
+			return
+		}
+		db.oracle.Visible(ts)
+	}
+}
+
+// Discard ends the transaction without a trace. After Commit it does nothing,
+// so it can be deferred.
+func (t *Txn) Discard() {
+	if t.end() {
+		t.release()
+	}
+}
+
+// end reports whether this call is the one that ends the transaction, and
+// waits for calls that still use it.
+func (t *Txn) end() bool {
+	t.mu.Lock()
+	first := !t.mu.ended
+	t.mu.ended = true
+	t.mu.Unlock()
+	if first {
+		t.mu.running.Wait()
+	}
+	return first
+}
+
+func (t *Txn) release() {
+	t.txn.Release()
+	t.db.oracle.Done(t.txn.StartTS())
+}
