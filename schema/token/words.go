@@ -255,4 +255,3 @@ func joins(text []byte, i int, c class) bool {
 	both := classes[text[i-1]] & classes[text[i+1]]
 	return c&midLetter != 0 && both == letter || c&midDigit != 0 && both == digit
 }
-

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 )
 
 // bigPrecision is the mantissa's length in bits.
@@ -39,7 +40,7 @@ func parseBig(text string) (f *big.Float, err error) {
 }
 
 // checkBig refuses numbers out of the range that is kept, and those that
-// overflowed to an infinity.
+// overflowed to an infinity or underflowed to zero.
 func checkBig(f *big.Float, text string) error {
 	if f.IsInf() {
 		if !isInfinityText(text) {
@@ -47,10 +48,20 @@ func checkBig(f *big.Float, text string) error {
 		}
 		return nil
 	}
-	if exp := f.MantExp(nil); exp > bigExponentLimit || exp < -bigExponentLimit {
+	exp := f.MantExp(nil)
+	if exp > bigExponentLimit || exp < -bigExponentLimit || f.Sign() == 0 && !isZeroText(text) {
 		return errOutOfRange
 	}
 	return nil
+}
+
+// isZeroText says whether decimal text has no digit but zeros before its
+// exponent: where it has, and the number is zero, it was too small for big.Float.
+func isZeroText(text string) bool {
+	if exponent := strings.IndexAny(text, "eEpP"); exponent >= 0 {
+		text = text[:exponent]
+	}
+	return !strings.ContainsAny(text, "123456789")
 }
 
 // isInfinityText says whether big.Float reads text as an infinity because it

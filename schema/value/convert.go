@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"time"
+	"unsafe"
 )
 
 // Convert gives v converted to type to, as AppendConvert does. The result may
@@ -41,13 +42,14 @@ func AppendConvert(dst []byte, v Value, to Type) ([]byte, error) {
 	switch {
 	case v.Type == Default || v.Type == String:
 		return appendParsedBytes(dst, v, to)
-	case v.Type == to:
-		if err := Check(to, v.Data); err != nil {
-			return dst, err
-		}
-		return append(dst, v.Data...), nil
 	case to == Default || to == String:
 		return v.AppendText(dst)
+	}
+	if err := Check(v.Type, v.Data); err != nil {
+		return dst, err
+	}
+	if v.Type == to {
+		return append(dst, v.Data...), nil
 	}
 	switch v.Type {
 	case Int:
@@ -68,8 +70,9 @@ func noConversion(from, to Type) error {
 	return fmt.Errorf("a %s does not convert to %s", from, to)
 }
 
-// appendParsedBytes is appendParsed for text in bytes, spared the copy where the
-// stored form is the text.
+// appendParsedBytes is appendParsed for text in bytes. The bytes are read as a
+// string without a copy: nothing keeps the text beyond the call, and what errors
+// show of it is quoted anew.
 func appendParsedBytes(dst []byte, v Value, to Type) ([]byte, error) {
 	if to == Default || to == String {
 		if err := Check(v.Type, v.Data); err != nil {
@@ -77,7 +80,7 @@ func appendParsedBytes(dst []byte, v Value, to Type) ([]byte, error) {
 		}
 		return append(dst, v.Data...), nil
 	}
-	return appendParsed(dst, to, string(v.Data))
+	return appendParsed(dst, to, unsafe.String(unsafe.SliceData(v.Data), len(v.Data)))
 }
 
 func convertInt(dst []byte, v Value, to Type) ([]byte, error) {
@@ -170,8 +173,9 @@ func convertBig(dst []byte, v Value, to Type) ([]byte, error) {
 			return dst, refuseConversion(v, to, errYear.Error())
 		}
 		fraction := newBig().Sub(f, newBig().SetInt64(seconds))
-		nanoseconds, _ := fraction.Mul(fraction, big.NewFloat(1e9)).Int64()
-		return appendUnix(dst, v, seconds, nanoseconds)
+		// Rounded, since a decimal fraction is seldom exact in binary.
+		nanoseconds, _ := fraction.Mul(fraction, big.NewFloat(1e9)).Float64()
+		return appendUnix(dst, v, seconds, int64(math.Round(nanoseconds)))
 	}
 	return dst, noConversion(BigFloat, to)
 }

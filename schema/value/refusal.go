@@ -23,7 +23,7 @@ func shorten(text string) string {
 
 // refuse is the error for input text that is no value of type t.
 func refuse(t Type, text, why string) error {
-	return fmt.Errorf("%s is not a %s: %s", shorten(text), t, why)
+	return fmt.Errorf("%s is not valid as %s: %s", shorten(text), t, why)
 }
 
 // refuseConversion is the error for a well-formed value that has no
