@@ -71,7 +71,7 @@ func (r *reader) pack(p *Pack) {
 
 func (r *reader) packBody(p *Pack) {
 	begin := r.pos
-	if r.end-begin > maxPack {
+	if uint64(r.end-begin) > maxPack {
 		r.fail(begin, "pack of %d bytes", r.end-begin)
 		return
 	}
@@ -110,14 +110,14 @@ func (r *reader) block(p *Pack, begin int) {
 		}
 	}
 	size := uint64(ref.to - ref.at)
-	last, any := p.lastBlock()
+	last, ok := p.lastBlock()
 	switch {
 	case r.err != nil:
 	case num == 0:
 		r.fail(at, "block without uids")
 	case num > 1 && (num-1 > size || (num+2)/4 > size/minGroup):
 		r.fail(at, "%d uids in a block with %d bytes of differences", num, size)
-	case any && ref.base <= last.base:
+	case ok && ref.base <= last.base:
 		r.fail(at, "block from uid 0x%x after one from 0x%x", ref.base, last.base)
 	default:
 		ref.num = uint32(num)

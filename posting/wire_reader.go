@@ -31,9 +31,11 @@ func (r *reader) fail(at int, format string, args ...any) {
 }
 
 func (r *reader) uvarint() uint64 {
-	if r.pos < r.end && r.b[r.pos] < 0x80 {
-		r.pos++
-		return uint64(r.b[r.pos-1])
+	if r.pos < r.end {
+		if c := r.b[r.pos]; c < 0x80 {
+			r.pos++
+			return uint64(c)
+		}
 	}
 	return r.longUvarint()
 }
@@ -109,9 +111,19 @@ func (r *reader) leave(outer int) {
 // tag reads the next field's tag. Numbers are at most 29 bits, by protobuf's
 // rules.
 func (r *reader) tag() uint64 {
+	if r.pos < r.end {
+		if c := r.b[r.pos]; 1<<3 <= c && c < 0x80 {
+			r.pos++
+			return uint64(c)
+		}
+	}
+	return r.longTag()
+}
+
+func (r *reader) longTag() uint64 {
 	at := r.pos
-	tag := r.uvarint()
-	if num := tag >> 3; r.err == nil && (num == 0 || num > 1<<29-1) {
+	tag := r.longUvarint()
+	if num := tag >> 3; num == 0 || num > 1<<29-1 {
 		r.fail(at, "field number %d", num)
 	}
 	return tag
