@@ -74,7 +74,7 @@ type Pass struct {
 // number.
 func NewGate(limit int) *Gate {
 	g := &Gate{limit: limit}
-	g.mu.queues = gateQueues{}
+	g.mu.queues = newGateQueues()
 	return g
 }
 
@@ -116,6 +116,7 @@ func (g *Gate) TryAdd(p *Pass, keys Set) error {
 		return err
 	}
 	g.mu.queues.add(p, add)
+	g.assert()
 	return nil
 }
 
@@ -164,6 +165,7 @@ func (g *Gate) enqueue(p *Pass) error {
 			p.blocked++
 		}
 	}
+	g.assert()
 	if p.blocked == 0 {
 		g.mu.stats.InFlight++
 		return nil
@@ -212,6 +214,7 @@ func (g *Gate) drop(p *Pass) {
 		}
 	}
 	p.requests = nil
+	g.assert()
 }
 
 // unblocked takes one from the pass's blocked requests. The caller holds mu.

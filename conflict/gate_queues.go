@@ -9,18 +9,106 @@ type request struct {
 	exclusive, ready bool
 }
 
-// gateQueues holds the head of each key's queue; a key that nobody wants has
-// none, so the memory is that of the requests. The ready requests of a queue are
-// its first ones: the head, and if that is shared all up to the first
-// exclusive one. Not safe for concurrent use.
-type gateQueues map[uint64]*request
+// gateQueues holds each key's queue, in a table with linear probing; a key that
+// nobody wants has none, so the memory is that of the requests. The ready requests
+// of a queue are its first ones: the head, and if that is shared all up to the
+// first exclusive one. Not safe for concurrent use.
+type gateQueues struct {
+	seed  keySeed
+	slots []gateQueue
+	used  int
+	// The table is halved when in the time of as many vacated slots as it has
+	// it was never an eighth full: a table that follows each transaction's
+	// coming and going would be rebuilt for each.
+	most, vacated int
+}
+
+// gateQueue is a slot of the table; it is free if head is nil.
+type gateQueue struct {
+	key  uint64
+	head *request
+}
+
+const minQueues = 64
+
+func newGateQueues() gateQueues {
+	return gateQueues{seed: newKeySeed(), slots: make([]gateQueue, minQueues)}
+}
+
+func (q *gateQueues) home(key uint64) int {
+	return int(q.seed.hash(key) & uint64(len(q.slots)-1))
+}
+
+// find returns the key's queue, or the free slot where it belongs.
+func (q *gateQueues) find(key uint64) *gateQueue {
+	for at := q.home(key); ; at = (at + 1) & (len(q.slots) - 1) {
+		if slot := &q.slots[at]; slot.head == nil || slot.key == key {
+			return slot
+		}
+	}
+}
+
+// occupy returns the key's queue with the head that it has, and makes head
+// its only request if it is new.
+func (q *gateQueues) occupy(r *request) *gateQueue {
+	slot := q.find(r.key)
+	if slot.head != nil {
+		return slot
+	}
+	if 2*(q.used+1) > len(q.slots) {
+		q.resize(2 * len(q.slots))
+		slot = q.find(r.key)
+	}
+	q.used++
+	q.most = max(q.most, q.used)
+	*slot = gateQueue{key: r.key, head: r}
+	return slot
+}
+
+// vacate frees the slot of a key, and moves up those behind it that would not
+// be found any more.
+func (q *gateQueues) vacate(key uint64) {
+	mask := len(q.slots) - 1
+	hole := q.home(key)
+	for q.slots[hole].key != key || q.slots[hole].head == nil {
+		hole = (hole + 1) & mask
+	}
+	for at := (hole + 1) & mask; q.slots[at].head != nil; at = (at + 1) & mask {
+		if (at-q.home(q.slots[at].key))&mask >= (at-hole)&mask {
+			q.slots[hole] = q.slots[at]
+			hole = at
+		}
+	}
+	q.slots[hole] = gateQueue{}
+	q.used--
+	q.vacated++
+	if q.vacated >= len(q.slots) {
+		q.shrink()
+	}
+}
+
+func (q *gateQueues) shrink() {
+	if len(q.slots) > minQueues && 8*q.most < len(q.slots) {
+		q.resize(len(q.slots) / 2)
+	}
+	q.most, q.vacated = q.used, 0
+}
+
+func (q *gateQueues) resize(slots int) {
+	old := q.slots
+	q.slots = make([]gateQueue, slots)
+	for _, queue := range old {
+		if queue.head != nil {
+			*q.find(queue.key) = queue
+		}
+	}
+}
 
 // pushBack adds a request as the last of its queue, and says whether it is ready.
-func (q gateQueues) pushBack(r *request) bool {
-	head := q[r.key]
-	if head == nil {
+func (q *gateQueues) pushBack(r *request) bool {
+	head := q.occupy(r).head
+	if head == r {
 		r.prev, r.ready = r, true
-		q[r.key] = r
 		return true
 	}
 	tail := head.prev
@@ -36,13 +124,14 @@ func follows(before, r *request) bool {
 
 // pushFront adds a request before all others, none of which may be one in
 // flight that meets it; those that it meets become blocked.
-func (q gateQueues) pushFront(r *request) {
-	head := q[r.key]
+func (q *gateQueues) pushFront(r *request) {
+	queue := q.occupy(r)
+	head := queue.head
 	r.prev, r.ready = r, true
-	q[r.key] = r
-	if head == nil {
+	if head == r {
 		return
 	}
+	queue.head = r
 	r.prev, r.next, head.prev = head.prev, head, r
 	if !r.exclusive && !head.exclusive {
 		return
@@ -55,13 +144,9 @@ func (q gateQueues) pushFront(r *request) {
 
 // remove takes a request out of its queue and calls unblocked for the pass of
 // each that becomes ready by it.
-func (q gateQueues) remove(r *request, unblocked func(*Pass)) {
-	var before *request // the one before the gap
-	if q[r.key] != r {
-		before = r.prev
-	}
+func (q *gateQueues) remove(r *request, unblocked func(*Pass)) {
 	next := r.next
-	q.unlink(r)
+	before := q.unlink(r)
 	for ; next != nil && !next.ready; next = next.next {
 		if before != nil && !follows(before, next) {
 			return
@@ -72,21 +157,27 @@ func (q gateQueues) remove(r *request, unblocked func(*Pass)) {
 	}
 }
 
-func (q gateQueues) unlink(r *request) {
-	head := q[r.key]
-	switch {
-	case r == head && r.next == nil:
-		delete(q, r.key)
-	case r == head:
-		r.next.prev = r.prev
-		q[r.key] = r.next
-	case r.next == nil:
-		r.prev.next = nil
-		head.prev = r.prev
-	default:
-		r.prev.next, r.next.prev = r.next, r.prev
-	}
+// unlink takes a request out of its queue and returns the one before it, if
+// there is one.
+func (q *gateQueues) unlink(r *request) (before *request) {
+	before, next := r.prev, r.next
 	r.prev, r.next = nil, nil
+	if before == r { // the only one
+		q.vacate(r.key)
+		return nil
+	}
+	queue := q.find(r.key)
+	if queue.head == r {
+		queue.head, next.prev = next, before
+		return nil
+	}
+	before.next = next
+	if next == nil {
+		queue.head.prev = before
+	} else {
+		next.prev = before
+	}
+	return before
 }
 
 // addition is what a pass in flight lacks of a set.
@@ -97,7 +188,7 @@ type addition struct {
 
 // addition compares what p holds with keys, and changes nothing. The error is
 // the conflict with another pass in flight.
-func (q gateQueues) addition(p *Pass, keys Set) (addition, error) {
+func (q *gateQueues) addition(p *Pass, keys Set) (addition, error) {
 	var add addition
 	for _, key := range keys.Exclusive {
 		own, met := q.inspect(request{key: key, pass: p, exclusive: true})
@@ -125,8 +216,8 @@ func (q gateQueues) addition(p *Pass, keys Set) (addition, error) {
 // inspect finds the request that the pass of r has for the key already, and
 // whether r would meet another pass in flight. All requests of passes in flight
 // are ready; a ready one whose pass still waits elsewhere does not count.
-func (q gateQueues) inspect(r request) (own *request, met bool) {
-	for at := q[r.key]; at != nil && at.ready; at = at.next {
+func (q *gateQueues) inspect(r request) (own *request, met bool) {
+	for at := q.find(r.key).head; at != nil && at.ready; at = at.next {
 		switch {
 		case at.pass == r.pass:
 			own = at
@@ -138,7 +229,7 @@ func (q gateQueues) inspect(r request) (own *request, met bool) {
 }
 
 // add gives p what addition found.
-func (q gateQueues) add(p *Pass, add addition) {
+func (q *gateQueues) add(p *Pass, add addition) {
 	for i := range add.fresh {
 		q.pushFront(&add.fresh[i])
 	}

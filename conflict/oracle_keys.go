@@ -1,9 +1,6 @@
 package conflict
 
-import (
-	"math/bits"
-	"math/rand/v2"
-)
+import "math/bits"
 
 const (
 	// keyShards cuts the table so that rebuilding one part of it is short.
@@ -32,10 +29,10 @@ const (
 type recentKeys struct {
 	// forgotten is the newest commit of any key that was dropped.
 	forgotten uint64
-	seed      uint64
+	seed      keySeed
 	shards    [keyShards]keyShard
-	next      int      // the shard to look over next
-	credit    int      // slots that may be looked over
+	next      int         // the shard to look over next
+	credit    int         // slots that may be looked over
 	spare     []keyCommit // a table that was left, for the next rebuild
 }
 
@@ -53,7 +50,7 @@ type keyCommit struct {
 func (c *keyCommit) newest() uint64 { return max(c.exclusive, c.shared) }
 
 func newRecentKeys(forgotten uint64) recentKeys {
-	return recentKeys{forgotten: forgotten, seed: rand.Uint64()}
+	return recentKeys{forgotten: forgotten, seed: newKeySeed()}
 }
 
 // meet returns the first key that a commit after startTS meets, or nil.
@@ -87,18 +84,11 @@ func (r *recentKeys) record(commitTS, expired uint64, keys Set) {
 	r.sweep(expired, len(keys.Exclusive)+len(keys.Shared))
 }
 
-// hash spreads the keys, which are runs of neighbours where one list's key is
-// combined with many uids. The seed keeps chosen keys from meeting in a slot.
-func (r *recentKeys) hash(key uint64) uint64 {
-	high, low := bits.Mul64(key^r.seed, 0xd6e8feb86659fd93)
-	return high ^ low
-}
-
 // shard takes the low bits of the hash, and slots the high ones.
 func (r *recentKeys) shard(hash uint64) *keyShard { return &r.shards[hash%keyShards] }
 
 func (r *recentKeys) find(key uint64) *keyCommit {
-	hash := r.hash(key)
+	hash := r.seed.hash(key)
 	shard := r.shard(hash)
 	if len(shard.slots) == 0 || key == 0 {
 		return nil
@@ -115,17 +105,18 @@ func (r *recentKeys) obtain(key, expired uint64) *keyCommit {
 	if key == 0 {
 		return nil
 	}
-	hash := r.hash(key)
+	hash := r.seed.hash(key)
 	shard := r.shard(hash)
+	var c *keyCommit
 	if len(shard.slots) > 0 {
-		if c := shard.slot(hash, key); c.key == key {
+		if c = shard.slot(hash, key); c.key == key {
 			return c
 		}
 	}
 	if 3*(shard.used+1) > 2*len(shard.slots) {
 		r.rebuild(shard, expired, 1)
+		c = shard.slot(hash, key)
 	}
-	c := shard.slot(hash, key)
 	c.key = key
 	shard.used++
 	return c
@@ -189,7 +180,7 @@ func (r *recentKeys) rebuild(shard *keyShard, expired uint64, more int) {
 			r.forgotten = max(r.forgotten, newest)
 			continue
 		}
-		*shard.slot(r.hash(c.key), c.key) = *c
+		*shard.slot(r.seed.hash(c.key), c.key) = *c
 		shard.used++
 	}
 	if len(old) > 0 {

@@ -87,13 +87,13 @@ func (p *pendingCommits) settle(ts uint64) {
 		return
 	}
 	p.queue[at].settled = true
-	for len(p.queue) > 0 && p.queue[0].settled {
-		if left := p.queue[0].left; left != nil {
+	gone := 0
+	for ; gone < len(p.queue) && p.queue[gone].settled; gone++ {
+		if left := p.queue[gone].left; left != nil {
 			close(left)
 		}
-		p.queue[0] = pendingCommit{}
-		p.queue = p.queue[1:]
 	}
+	p.queue = slices.Delete(p.queue, 0, gone)
 }
 
 // through returns a channel that is closed when every commit at or below ts is
