@@ -435,12 +435,12 @@ func TestGateMemory(t *testing.T) {
 	keys := make([]uint64, size)
 	freshKeys(keys, 1)
 	p := enter(t, g, NewSet(keys, nil))
-	require.GreaterOrEqual(t, len(g.mu.queues.slots), 2*size)
+	require.Equal(t, 1<<16, len(g.mu.queues.slots))
 	p.Release()
 	requireEmpty(t, g)
-	for n := range uint64(4 * size) {
+	for n := range uint64(8 * size) {
 		enter(t, g, exclusive(2*n+1, 2*n+2)).Release()
 	}
-	require.Len(t, g.mu.queues.slots, minQueues)
+	require.Equal(t, minQueues, len(g.mu.queues.slots))
 	requireEmpty(t, g)
 }
