@@ -3,6 +3,7 @@ package posting
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 )
 
@@ -95,24 +96,95 @@ func (s CommitStats) MeanGroup() float64 {
 	return float64(s.Commits) / float64(s.Groups)
 }
 
+// withDefaults fills in what is zero.
+func (o CommitOptions) withDefaults(memTableSize int64) CommitOptions {
+	if o.MaxGroup <= 0 {
+		o.MaxGroup = 1024
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = 50 * time.Millisecond
+	}
+	if o.Reserve == 0 {
+		o.Reserve = 8 * memTableSize
+	}
+	if o.SegmentSize <= 0 {
+		o.SegmentSize = memTableSize
+	}
+	if o.SpaceCheck == nil {
+		o.SpaceCheck = statFree
+	}
+	if o.FS == nil {
+		o.FS = osFS{}
+	}
+	return o
+}
+
 // Commit writes a transaction, all of it or nothing, and returns when it is
 // durable. It is readable a little later (Commit.Readable). Any number of
-// goroutines may call it; what c refers to is theirs again when it returns.
+// goroutines may call it; what c refers to is theirs again when it returns. In
+// memory, it returns when the commit is readable.
 //
 // An error means that nothing of c is stored or will be: ErrNoSpace,
 // ErrReadOnly, ErrClosed, ErrBadCommit, the context's, or the cause that the
 // log could not be written. The context is looked at until the commit has been
 // taken into a group; from then on the outcome is waited for.
-func (s *Store) Commit(ctx context.Context, c Commit) error { panic("unwritten") }
+func (s *Store) Commit(ctx context.Context, c Commit) error { return s.committer.Commit(ctx, c) }
 
 // Flush waits until every commit that was begun before is durable (also with
 // NoSync) and in Badger. Its error joins the causes of all commits that failed
 // since the last Flush that told them; a Flush whose context ended told none.
-func (s *Store) Flush(ctx context.Context) error { panic("unwritten") }
+// After ErrReadOnly every Flush tells it.
+func (s *Store) Flush(ctx context.Context) error { return s.committer.Flush(ctx) }
 
 // CommitStats returns the counts as they stand.
-func (s *Store) CommitStats() CommitStats { panic("unwritten") }
+func (s *Store) CommitStats() CommitStats { return s.committer.Stats() }
 
 // Applied returns the greatest mark that a durable commit carried, or that the
-// state names.
-func (s *Store) Applied() uint64 { panic("unwritten") }
+// state names. It may be called at any time.
+func (s *Store) Applied() uint64 { return s.committer.Applied() }
+
+// Committer returns what Commit, Flush, CommitStats and Applied are calls of.
+func (s *Store) Committer() *Committer { return s.committer }
+
+// openCommitter replays what the log in the folder of the state holds into
+// Badger, and takes commits from then on. dirs are where Badger and the state
+// are; in memory there are none.
+func (s *Store) openCommitter(dirs ...string) error {
+	opts := s.opts.Commit.withDefaults(s.opts.MemTableSize)
+	w := newBadgerWriter(s.db)
+	c := &Committer{opts: opts, limits: w.limits(), put: w.put, logger: s.opts.Logger}
+	s.committer = c
+	if len(dirs) == 0 {
+		c.start()
+		return nil
+	}
+	log, err := openLog(opts.FS, filepath.Join(dirs[1], logDirName), opts.SegmentSize)
+	if err != nil {
+		return err
+	}
+	c.space = spaceGuard{paths: onePerFileSystem(dirs[0], dirs[1]), reserve: opts.Reserve, check: opts.SpaceCheck}
+	c.log, c.retirer = log, newRetirer(log, w)
+	if err := c.replay(); err != nil {
+		return err
+	}
+	c.applied.Store(max(log.applied, s.State().Applied))
+	c.log.applied = c.applied.Load()
+	c.start()
+	return nil
+}
+
+// closeCommitter settles what was committed, before Badger is closed.
+func (s *Store) closeCommitter() error { return s.committer.close() }
+
+// forgetLog removes the log, once Badger was closed without an error: all that
+// the log holds is durable there. The mark is kept first.
+func (s *Store) forgetLog() error {
+	applied := s.Applied()
+	if applied > s.State().Applied {
+		err := s.UpdateState(func(st *State) { st.Applied = max(st.Applied, applied) })
+		if err != nil {
+			return err
+		}
+	}
+	return s.committer.removeLog()
+}

@@ -50,10 +50,11 @@ const DefaultMemTableSize = 64 << 20
 // state beside it. Its methods may be called from any goroutine; Close is
 // called once, when nothing else runs.
 type Store struct {
-	db       *badger.DB
-	state    *stateDir // nil in memory
-	memState State
-	opts     Options
+	db        *badger.DB
+	committer *Committer
+	state     *stateDir // nil in memory
+	memState  State
+	opts      Options
 }
 
 // Open opens the store in opts.Dir, or makes one in a folder that is missing
@@ -64,7 +65,10 @@ func Open(opts Options) (*Store, error) {
 	}
 	s := &Store{opts: opts}
 	if opts.InMemory {
-		return s, s.openBadger("")
+		if err := s.openBadger(""); err != nil {
+			return nil, err
+		}
+		return s, s.openCommitter()
 	}
 	data, state, err := layout(opts.Dir, opts.MustExist)
 	if err != nil {
@@ -76,6 +80,9 @@ func Open(opts Options) (*Store, error) {
 	if err := s.openBadger(data); err != nil {
 		s.state.close()
 		return nil, err
+	}
+	if err := s.openCommitter(data, state); err != nil {
+		return nil, errors.Join(err, s.db.Close(), s.state.close())
 	}
 	return s, nil
 }
@@ -161,7 +168,10 @@ func (s *Store) WrittenByOthers() bool { return s.MaxVersion() > s.State().LastT
 
 // Close closes the store.
 func (s *Store) Close() error {
-	err := s.db.Close()
+	err := errors.Join(s.closeCommitter(), s.db.Close())
+	if err == nil {
+		err = s.forgetLog()
+	}
 	if s.state != nil {
 		err = errors.Join(err, s.state.close())
 	}
