@@ -180,6 +180,10 @@ func (p *parser) name(what string) (string, error) {
 		p.pos += end + 1
 		return rest[:end], nil
 	}
+	// A name may hold these two but not begin with them: a point ends statements.
+	if strings.HasPrefix(p.src[p.pos:], ".") || strings.HasPrefix(p.src[p.pos:], "-") {
+		return "", p.expected(what)
+	}
 	name := p.run(func(r rune) bool { return isNameRune(r) || r == '~' || r == '*' })
 	if name == "" {
 		return "", p.expected(what)

@@ -201,5 +201,5 @@ func isPlainName(name string) bool {
 			return false
 		}
 	}
-	return name != ""
+	return name != "" && name[0] != '.' && name[0] != '-'
 }
