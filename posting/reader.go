@@ -115,30 +115,34 @@ func (r *Reader) iterate(key []byte, l *List, txn *badger.Txn) error {
 // version takes one stored version into the list and reports whether older
 // ones still count.
 func (r *Reader) version(key []byte, l *List, item *badger.Item) (more bool, err error) {
-	if item.IsDeletedOrExpired() {
-		return false, nil
-	}
-	data, err := item.ValueCopy(nil)
+	v, err := versionOf(item)
 	if err != nil {
 		return false, err
 	}
-	if l.newest == 0 {
-		l.newest = item.Version()
+	return r.take(key, l, &v)
+}
+
+func (r *Reader) take(key []byte, l *List, v *Version) (more bool, err error) {
+	if v.Deleted {
+		return false, nil
 	}
-	switch item.UserMeta() {
+	if l.newest == 0 {
+		l.newest = v.TS
+	}
+	switch v.Meta {
 	case MetaDelta:
 		l.deltas++
-		l.deltaBytes += len(data)
-		if len(data) == 0 {
+		l.deltaBytes += len(v.Value)
+		if len(v.Value) == 0 {
 			return false, fmt.Errorf("%w: a delta without postings", ErrBadValue)
 		}
-		return l.layer(data, item.Version())
+		return l.layer(v.Value, v.TS)
 	case MetaEmpty:
 		return false, nil
 	case MetaComplete:
-		return false, r.complete(key, l, data)
+		return false, r.complete(key, l, v.Value)
 	}
-	return false, fmt.Errorf("%w: user meta %#x", ErrBadValue, item.UserMeta())
+	return false, fmt.Errorf("%w: user meta %#x", ErrBadValue, v.Meta)
 }
 
 // complete takes the complete list and, where it is split, its parts.
