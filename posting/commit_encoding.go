@@ -16,7 +16,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //	ts       8 bytes, little-endian
 //	applied  8 bytes, little-endian
 //	entries, each:
-//	  user meta      1 byte
+//	  user meta      1 byte, or 0xff where the key is deleted
 //	  key length     uvarint
 //	  value length   uvarint
 //	  version - ts   varint
@@ -87,7 +87,11 @@ func (e *encodedCommit) add(entry Entry, lim limits) error {
 	if err := lim.check(entry); err != nil {
 		return fmt.Errorf("%w at %d: %w", ErrBadCommit, e.ts, keyError(entry.Key, entry.Version, err))
 	}
-	e.data = append(e.data, entry.Meta)
+	meta := entry.Meta
+	if entry.Delete {
+		meta = metaDelete
+	}
+	e.data = append(e.data, meta)
 	e.data = binary.AppendUvarint(e.data, uint64(len(entry.Key)))
 	e.data = binary.AppendUvarint(e.data, uint64(len(entry.Value)))
 	e.data = binary.AppendVarint(e.data, int64(entry.Version-e.ts))
@@ -95,6 +99,9 @@ func (e *encodedCommit) add(entry Entry, lim limits) error {
 	e.entries++
 	return nil
 }
+
+// metaDelete stands in the log in place of a user meta where a key is deleted.
+const metaDelete = 0xff
 
 // badgerKeys is the prefix of the keys that Badger keeps for itself.
 const badgerKeys = "!badger!"
@@ -111,6 +118,10 @@ func (lim limits) check(e Entry) error {
 		return fmt.Errorf("a value of %d bytes, more than %d", len(e.Value), lim.value)
 	case e.Version == 0:
 		return fmt.Errorf("version 0")
+	case e.Delete && (len(e.Value) > 0 || e.Meta != 0):
+		return fmt.Errorf("a deletion with a value")
+	case e.Meta == metaDelete:
+		return fmt.Errorf("user meta %#x", e.Meta)
 	}
 	if n := tableSize(e, lim.inline); n > lim.entry {
 		return fmt.Errorf("an entry of %d bytes, more than a batch's %d", n, lim.entry)
@@ -178,9 +189,13 @@ func (r *commitReader) next() (Entry, error) {
 		return Entry{}, r.malformed("an entry's length")
 	}
 	r.rest = b[klen+vlen:]
-	return Entry{
-		Key: b[:klen:klen], Value: b[klen : klen+vlen : klen+vlen], Meta: meta, Version: r.ts + uint64(diff),
-	}, nil
+	e := Entry{Key: b[:klen:klen], Version: r.ts + uint64(diff)}
+	if meta == metaDelete {
+		e.Delete = true
+		return e, nil
+	}
+	e.Value, e.Meta = b[klen:klen+vlen:klen+vlen], meta
+	return e, nil
 }
 
 func (r *commitReader) malformed(what string) error {

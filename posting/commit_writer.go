@@ -54,6 +54,9 @@ const (
 // versions (what Entry.WithDiscard sets), as a KVLoader takes it.
 var discardEarlier = []byte{1 << 2}
 
+// deleted is the meta byte of a deletion, as a KVLoader takes it.
+var deleted = []byte{1 << 0}
+
 // put writes the commits in the order given and returns when a reader finds
 // them. Writing them again is harmless: they have the same versions and
 // values.
@@ -81,6 +84,9 @@ func (w *badgerWriter) putBatch(commits []encodedCommit) error {
 	batch := w.db.NewManagedWriteBatch()
 	defer batch.Cancel()
 	err := w.each(commits, func(e Entry) error {
+		if e.Delete {
+			return batch.DeleteAt(e.Key, e.Version)
+		}
 		b := &badger.Entry{Key: e.Key, Value: e.Value, UserMeta: e.Meta}
 		if e.Meta != MetaDelta {
 			b.WithDiscard()
@@ -100,7 +106,10 @@ func (w *badgerWriter) load(commits []encodedCommit) error {
 	err := w.each(commits, func(e Entry) error {
 		meta[0] = e.Meta
 		kv.Key, kv.Value, kv.Version, kv.UserMeta, kv.Meta = e.Key, e.Value, e.Version, meta[:], nil
-		if e.Meta != MetaDelta {
+		switch {
+		case e.Delete:
+			kv.Meta = deleted
+		case e.Meta != MetaDelta:
 			kv.Meta = discardEarlier
 		}
 		return loader.Set(&kv)

@@ -9,6 +9,24 @@ type Entry struct {
 	// earlier versions may be dropped.
 	Meta    byte
 	Version uint64
+	// Delete says that the key is deleted at the version: it has no value and
+	// no Meta, readers below the version see what they saw, and earlier
+	// versions may be dropped.
+	Delete bool
+}
+
+// ListEntries are the values under which a complete list is stored at a
+// version: one, or the main list and the parts where it has to be split. They
+// alias the list. An empty list gives an empty value.
+func ListEntries(key []byte, l Complete, version uint64) []Entry {
+	if l.Pack.Len() == 0 {
+		return []Entry{wholeEntry(key, nil, version)}
+	}
+	parts := AppendParts(nil, 1, l)
+	if len(parts) == 1 {
+		return []Entry{wholeEntry(key, parts, version)}
+	}
+	return splitEntries(key, parts, nil, version)
 }
 
 // RollUp reads the list under the key and returns what replaces its deltas: a

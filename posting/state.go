@@ -31,6 +31,9 @@ type State struct {
 	Applied uint64 `json:"applied"`
 	// Horizon is the timestamp below which versions may be gone.
 	Horizon uint64 `json:"horizon"`
+	// Alter is what a change of the schema that is under way wants to be
+	// remembered, in a form that only its author reads; empty for none.
+	Alter string `json:"alter,omitempty"`
 }
 
 // stateDir is the open folder of the engine's own state, and the lock on it.
