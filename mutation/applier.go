@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/edgemill/edgemill/schema"
@@ -13,6 +14,10 @@ import (
 // any number of goroutines may call Apply, on different transactions at once.
 type Applier struct {
 	opts Options
+	// runs keeps the scratch of batches that are over.
+	runs sync.Pool
+	// inject, set by tests, fails a stage.
+	inject func(stage string) error
 }
 
 // New returns an applier with the options, or says what is wrong with them.
@@ -52,7 +57,30 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	if len(b.Edges) == 0 {
 		return Report{}, ctx.Err()
 	}
-	return applySerial(ctx, txn, snap, b)
+	if a.opts.MinEdges == 0 || len(b.Edges) < a.opts.MinEdges || uniqueByLanguage(snap, b) {
+		return applySerial(ctx, txn, snap, b)
+	}
+	workers, bound := workersFor(a.opts, len(b.Edges), procs())
+	report, err = a.applyParallel(ctx, txn, snap, b, workers)
+	report.Bound = bound
+	return report, err
+}
+
+// uniqueByLanguage reports whether an edge sets a tagged value of a @unique
+// predicate. Such values are held apart by the data of the subjects with an
+// equal token, which a pass over tokens does not see, so the serial applier
+// takes the batch.
+func uniqueByLanguage(snap *schema.Snapshot, b *Batch) bool {
+	for i := range b.Edges {
+		e := &b.Edges[i]
+		if e.Lang == "" || e.Op != Set {
+			continue
+		}
+		if p, ok := snap.Predicate(b.Namespace, e.Predicate); ok && p.Unique {
+			return true
+		}
+	}
+	return false
 }
 
 func applySerial(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch) (report Report, err error) {

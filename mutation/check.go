@@ -33,17 +33,26 @@ func checkSubject(e *Edge) error {
 // predicateOf finds the edge's predicate and refuses an edge that the schema
 // does not allow.
 func predicateOf(snap *schema.Snapshot, ns uint64, e *Edge) (*schema.Predicate, error) {
-	if len(e.Predicate) > posting.MaxPredicateLen {
-		return nil, badEdge("the predicate's name has %d bytes, more than %d", len(e.Predicate), posting.MaxPredicateLen)
+	p, err := allowedPredicate(snap, ns, e.Predicate)
+	if err != nil {
+		return nil, err
 	}
-	p, ok := snap.Predicate(ns, e.Predicate)
+	return p, checkObject(p, e)
+}
+
+// allowedPredicate finds a predicate on which edges are possible.
+func allowedPredicate(snap *schema.Snapshot, ns uint64, name string) (*schema.Predicate, error) {
+	if len(name) > posting.MaxPredicateLen {
+		return nil, badEdge("the predicate's name has %d bytes, more than %d", len(name), posting.MaxPredicateLen)
+	}
+	p, ok := snap.Predicate(ns, name)
 	if !ok {
 		return nil, ErrUnknownPredicate
 	}
 	if err := p.Unsupported(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadEdge, err)
 	}
-	return p, checkObject(p, e)
+	return p, nil
 }
 
 // checkObject refuses an edge whose object is not of the predicate's kind.

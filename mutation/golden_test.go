@@ -90,9 +90,11 @@ func TestGolden(t *testing.T) {
 }
 
 func goldenAppliers() map[string]mutation.Options {
-	return map[string]mutation.Options{
-		"serial": {},
+	appliers := map[string]mutation.Options{"serial": {}}
+	for _, p := range []mutation.Parallelism{mutation.Off, mutation.Workers(2), mutation.Workers(3), mutation.Auto} {
+		appliers[p.String()] = mutation.Options{Parallelism: p, EdgesPerWorker: 1, MinEdges: 1}
 	}
+	return appliers
 }
 
 func readGolden(t *testing.T, file string) *goldenCase {
@@ -196,7 +198,7 @@ func goldenValue(g goldenEdge) (value.Value, error) {
 func (c *goldenCase) compare(t *testing.T, store *posting.Store) {
 	r := store.Reader(c.ReadTS)
 	defer r.Release()
-	var got []goldenList
+	got := []goldenList{}
 	err := r.Walk(context.Background(), nil, func(key []byte) error {
 		l, err := r.List(key)
 		if err != nil || l.Empty() {

@@ -1,0 +1,311 @@
+package mutation
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/edgemill/edgemill/conflict"
+	"github.com/edgemill/edgemill/posting"
+	"github.com/edgemill/edgemill/schema"
+	"github.com/edgemill/edgemill/schema/token"
+	"github.com/edgemill/edgemill/schema/value"
+)
+
+// batchRun is one batch on its way through the passes. Its plan and workers
+// are scratch that the next batch uses again; only the workers' runs and keys
+// leave it, and they alias none of the scratch (I7).
+//
+// The way is three passes, each joined before the next begins: fold (parts of
+// subjects), own (owners of reverse, index and count keys), and recount
+// (owners of reverse-count keys). Nothing is locked while a pass runs, since a
+// key belongs to one worker (I1): a part has its subjects' data keys to
+// itself, and what it derives goes into buffers of its own, which are read
+// only after the join.
+type batchRun struct {
+	ctx     context.Context
+	txn     *Txn
+	snap    *schema.Snapshot
+	batch   *Batch
+	plan    plan
+	workers []*worker
+	// earlier says that batches of the transaction came before.
+	earlier bool
+	// failed is set with the first error, and ends the rest (I5).
+	failed atomic.Bool
+	inject func(stage string) error
+	passes []PassTime
+}
+
+// worker is the scratch of one goroutine of a pass, and what it has written:
+// its run and its conflict keys.
+type worker struct {
+	b    *batchRun
+	run  *posting.Run
+	keys conflict.Buffer
+	// reads is the number of lists read from the store.
+	reads int
+
+	// The predicate, part, subject and edge in hand.
+	pp         *predicatePlan
+	pt         *part
+	partNo     uint16
+	subject    uint64
+	edge       uint32
+	base       *posting.List
+	own        []byte
+	fp         uint64
+	n          int
+	mayNeedOld bool
+	earlier    bool
+
+	sorter               sorter
+	delta, holders       posting.Delta
+	counts               bucketPrints
+	tokens               token.Buffer
+	kept                 idSet
+	olds                 []oldState
+	ids, newIDs, oldIDs  []uint32
+	uids                 []uint64
+	post                 posting.Posting
+	key, value, valueKey []byte
+	stored, lang, facets []byte
+	merge                keyTable
+	owned                []ownedKey
+	segments             []segment
+	recs, ordered        []record
+}
+
+// begin takes a part in hand.
+func (w *worker) begin(pp *predicatePlan, pt *part, n int) {
+	w.pp, w.pt, w.partNo = pp, pt, uint16(n)
+	w.counts.reset()
+	w.earlier = w.b.earlier
+	p := pp.p
+	w.mayNeedOld = p.Count || p.Indexed() || p.Reverse || p.Lang || p.Type != value.UID || w.b.plan.stars
+}
+
+// applyParallel applies the batch with so many workers, and publishes it.
+func (a *Applier) applyParallel(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch, workers int) (Report, error) {
+	run := a.takeRun(ctx, txn, snap, b)
+	defer a.putRun(run)
+	if err := run.guard(func() error { return run.plan.split(snap, b) }); err != nil {
+		return Report{}, err
+	}
+	report := Report{Workers: workers, Grants: run.plan.grants(workers)}
+	err := run.through(workers)
+	report.Passes = run.passes
+	if err != nil {
+		return report, err
+	}
+	return report, run.publish(&report)
+}
+
+// takeRun readies a batch's scratch.
+func (a *Applier) takeRun(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch) *batchRun {
+	r, ok := a.runs.Get().(*batchRun)
+	if !ok {
+		r = &batchRun{}
+	}
+	n, _ := txn.deltas.Size()
+	r.ctx, r.txn, r.snap, r.batch, r.earlier = ctx, txn, snap, b, n > 0
+	r.inject = a.inject
+	r.failed.Store(false)
+	return r
+}
+
+// putRun gives the scratch back, without a reference to the batch.
+func (a *Applier) putRun(r *batchRun) {
+	for _, w := range r.workers {
+		w.reset()
+	}
+	r.plan.reset()
+	r.ctx, r.txn, r.snap, r.batch, r.passes = nil, nil, nil, nil, nil
+	a.runs.Put(r)
+}
+
+func (w *worker) reset() {
+	w.run, w.reads, w.pp, w.pt, w.base, w.own = nil, 0, nil, nil, nil, nil
+	w.keys.Reset()
+	w.delta.Reset(nil, false)
+	w.holders.Reset(nil, false)
+	clear(w.olds)
+	w.post = posting.Posting{}
+}
+
+// through runs the passes.
+func (r *batchRun) through(workers int) error {
+	for len(r.workers) < workers {
+		r.workers = append(r.workers, &worker{})
+	}
+	for _, w := range r.workers[:workers] {
+		w.b, w.run = r, &posting.Run{}
+	}
+	if err := r.pass("fold", workers, r.foldTasks()); err != nil {
+		return err
+	}
+	if err := r.pass("own", workers, r.ownTasks()); err != nil {
+		return err
+	}
+	return r.pass("recount", workers, r.recountTasks())
+}
+
+// task is one part's or owner's work in a pass.
+type task func(w *worker) error
+
+func (r *batchRun) foldTasks() []task {
+	var tasks []task
+	for _, pp := range r.plan.predicates {
+		pp.cut()
+		for n := range pp.parts {
+			tasks = append(tasks, func(w *worker) error { return w.foldPart(pp, n) })
+		}
+	}
+	return tasks
+}
+
+func (r *batchRun) ownTasks() []task {
+	var tasks []task
+	for _, pp := range r.plan.predicates {
+		if pp.p.Reverse {
+			pp.prepareMoves()
+			tasks = append(tasks, ownersOf(pp, posting.KindReverse)...)
+		}
+		if pp.p.Indexed() {
+			tasks = append(tasks, ownersOf(pp, posting.KindIndex)...)
+		}
+		if pp.p.Count {
+			tasks = append(tasks, ownersOf(pp, posting.KindCount)...)
+		}
+	}
+	return tasks
+}
+
+func (r *batchRun) recountTasks() []task {
+	var tasks []task
+	for _, pp := range r.plan.predicates {
+		if pp.p.Reverse && pp.p.Count {
+			tasks = append(tasks, ownersOf(pp, posting.KindCountReverse)...)
+		}
+	}
+	return tasks
+}
+
+func ownersOf(pp *predicatePlan, kind posting.Kind) []task {
+	f := pp.family(kind)
+	tasks := make([]task, len(pp.parts))
+	for owner := range tasks {
+		tasks[owner] = func(w *worker) error { return w.ownPart(&f, owner) }
+	}
+	return tasks
+}
+
+// pass runs the tasks, in order, on so many workers at most, and joins them
+// (I5). The caller is one of the workers.
+func (r *batchRun) pass(name string, workers int, tasks []task) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	start := time.Now()
+	defer func() { r.passes = append(r.passes, PassTime{name, time.Since(start)}) }()
+	var next atomic.Int64
+	var first struct {
+		sync.Once
+		err error
+	}
+	work := func(w *worker) {
+		for !r.failed.Load() {
+			n := int(next.Add(1)) - 1
+			if n >= len(tasks) {
+				return
+			}
+			schedulePoint()
+			if err := r.guard(func() error { return r.runTask(name, w, tasks[n]) }); err != nil {
+				first.Do(func() { first.err = err })
+				r.failed.Store(true)
+			}
+		}
+	}
+	var join sync.WaitGroup
+	for _, w := range r.workers[1:min(workers, len(tasks))] {
+		join.Go(func() { work(w) })
+	}
+	work(r.workers[0])
+	join.Wait()
+	return first.err
+}
+
+func (r *batchRun) runTask(stage string, w *worker, do task) error {
+	if r.inject != nil {
+		if err := r.inject(stage); err != nil {
+			return err
+		}
+	}
+	return do(w)
+}
+
+// guard makes a panic below the applier an error.
+func (r *batchRun) guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("apply: panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// errStopped ends a worker after another one failed; it is never the error
+// that is reported.
+var errStopped = fmt.Errorf("apply: stopped")
+
+// stopped is asked every few hundred edges.
+func (r *batchRun) stopped() error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if r.failed.Load() {
+		return errStopped
+	}
+	return nil
+}
+
+func (r *batchRun) edgeError(n uint32, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &r.batch.Edges[n]
+	return &EdgeError{Index: int(n), Predicate: e.Predicate, Subject: e.Subject, Err: err}
+}
+
+// publish hands the workers' runs and keys to the transaction (I3).
+func (r *batchRun) publish(report *Report) error {
+	if r.inject != nil {
+		if err := r.inject("publish"); err != nil {
+			return err
+		}
+	}
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	var runs []*posting.Run
+	var keys []*conflict.Buffer
+	for _, w := range r.workers[:report.Workers] {
+		runs, keys = append(runs, w.run), append(keys, &w.keys)
+		report.Keys += w.run.Len()
+		report.Bytes += w.run.Bytes()
+		report.Reads += w.reads
+	}
+	touched := make(map[Name]struct{}, len(r.plan.predicates))
+	for _, pp := range r.plan.predicates {
+		if pp.touched() {
+			touched[Name{pp.p.Namespace, pp.p.Name}] = struct{}{}
+		}
+	}
+	r.txn.publish(runs, keys, touched)
+	return nil
+}
+
+func uidOf(term []byte) uint64 { return binary.BigEndian.Uint64(term) }
