@@ -33,8 +33,12 @@ func (e *Error) Error() string {
 
 // Parse reads a schema text. Every predicate and type in the result is valid,
 // and stated once. An error is an *Error.
-func Parse(src string) (*Schema, error) {
-	p := &parser{src: src, stated: make(map[statedKey]bool)}
+func Parse(src string) (*Schema, error) { return ParseIn(src, 0) }
+
+// ParseIn is Parse where a statement that names no namespace is of the one
+// given.
+func ParseIn(src string, namespace uint64) (*Schema, error) {
+	p := &parser{src: src, ns: namespace, stated: make(map[statedKey]bool)}
 	p.take("\ufeff") // a byte order mark, which some editors leave
 	for p.skipSpace(); p.pos < len(p.src); p.skipSpace() {
 		if err := p.statement(); err != nil {
@@ -46,7 +50,9 @@ func Parse(src string) (*Schema, error) {
 
 // parser goes over the text once; pos is always at the beginning of a character.
 type parser struct {
-	src    string
+	src string
+	// ns is the namespace of statements that name none.
+	ns     uint64
 	pos    int
 	out    Schema
 	stated map[statedKey]bool
@@ -213,10 +219,10 @@ func (p *parser) statement() error {
 }
 
 // namespace takes a namespace in square brackets, as exports have them before
-// each statement; without one it is 0.
+// each statement.
 func (p *parser) namespace() (uint64, error) {
 	if !p.take("[") {
-		return 0, nil
+		return p.ns, nil
 	}
 	p.skipSpace()
 	at := p.pos

@@ -33,7 +33,6 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
 	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
 	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
-	"github.com/blevesearch/bleve/v2/analysis/token/porter"
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
@@ -42,16 +41,16 @@ import (
 type rules struct {
 	// filters are bleve's, in the order in which they run. They keep no state.
 	filters []analysis.TokenFilter
-	// stopsASCII, where not nil, are the stop words of a language whose ASCII
-	// words need no filter: they are looked up here and stemmed by porter.
-	stopsASCII analysis.TokenMap
+	// stops, where not nil, are the stop words of English, which has no filters:
+	// its words are looked up here and stemmed by sealStem.
+	stops analysis.TokenMap
 }
 
 // noRules leave words as they are.
 var noRules = &rules{}
 
 // filterNames are the names under which bleve has a language's filters; "" for
-// none.
+// none, and for the stemmer of English.
 type filterNames struct{ stop, stem string }
 
 var languageFilters = map[string]filterNames{
@@ -63,7 +62,7 @@ var languageFilters = map[string]filterNames{
 	"da":  {da.StopName, da.SnowballStemmerName},
 	"de":  {de.StopName, de.LightStemmerName},
 	"el":  {el.StopName, ""},
-	"en":  {en.StopName, porter.Name},
+	"en":  {en.StopName, ""},
 	"es":  {es.StopName, es.LightStemmerName},
 	"eu":  {eu.StopName, ""},
 	"fa":  {fa.StopName, ""},
@@ -109,6 +108,13 @@ func rulesOf(base string) *rules {
 
 func newRules(base string, names filterNames) *rules {
 	cache := registry.NewCache()
+	if base == english {
+		stops, err := cache.TokenMapNamed(names.stop)
+		if err != nil {
+			panic(err)
+		}
+		return &rules{stops: stops}
+	}
 	r := &rules{}
 	for _, name := range []string{names.stop, names.stem} {
 		if name == "" {
@@ -119,13 +125,6 @@ func newRules(base string, names filterNames) *rules {
 			panic(err)
 		}
 		r.filters = append(r.filters, filter)
-	}
-	if base == english {
-		stops, err := cache.TokenMapNamed(names.stop)
-		if err != nil {
-			panic(err)
-		}
-		r.stopsASCII = stops
 	}
 	return r
 }

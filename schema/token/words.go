@@ -2,12 +2,13 @@ package token
 
 import (
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
 	"github.com/blevesearch/bleve/v2/analysis/token/unicodenorm"
 	"github.com/blevesearch/bleve/v2/analysis/tokenizer/unicode"
-	porterstemmer "github.com/blevesearch/go-porterstemmer"
 	"github.com/edgemill/edgemill/schema/value"
 	"golang.org/x/crypto/blake2b"
 )
@@ -121,7 +122,7 @@ func (b *Buffer) addWords(base int, id byte) {
 // case, in NFKC, then as the rules say.
 func (b *Buffer) fillWords(text []byte, rules *rules) error {
 	b.words.truncate(0)
-	if (rules == noRules || rules.stopsASCII != nil) && isASCII(text) {
+	if isASCII(text) && (rules == noRules || rules.stops != nil) {
 		b.fillASCII(text, rules)
 		return nil
 	}
@@ -138,6 +139,26 @@ func (b *Buffer) fillAnalyzed(text []byte, rules *rules) error {
 	stream := unicode.NewUnicodeTokenizer().Tokenize(b.text)
 	stream = lowercase.NewLowerCaseFilter().Filter(stream)
 	stream = unicodenorm.MustNewUnicodeNormalizeFilter(unicodenorm.NFKC).Filter(stream)
+	if rules.stops == nil {
+		return b.fillFiltered(stream, rules)
+	}
+	for _, word := range stream {
+		if !rules.stops[string(word.Term)] {
+			b.sealStem(word.Term)
+		}
+	}
+	return nil
+}
+
+// fillFiltered makes what a language's filters leave the words at hand. Some
+// stemmers take steps in the square of a word's length, so words that are too
+// long for a key in any case are refused before.
+func (b *Buffer) fillFiltered(stream analysis.TokenStream, rules *rules) error {
+	for _, word := range stream {
+		if len(rules.filters) > 0 && len(word.Term) > maxFilteredWord {
+			return fmt.Errorf("a word of %d bytes", len(word.Term))
+		}
+	}
 	for _, filter := range rules.filters {
 		stream = filter.Filter(stream)
 	}
@@ -147,6 +168,9 @@ func (b *Buffer) fillAnalyzed(text []byte, rules *rules) error {
 	}
 	return nil
 }
+
+// maxFilteredWord is about the greatest length of a key.
+const maxFilteredWord = 65000
 
 // fillASCII is fillWords for ASCII text.
 func (b *Buffer) fillASCII(text []byte, rules *rules) {
@@ -161,23 +185,10 @@ func (b *Buffer) fillASCII(text []byte, rules *rules) {
 		}
 		word := b.words.data[from:]
 		b.words.data = b.words.data[:from]
-		if !rules.stopsASCII[string(word)] {
+		if !rules.stops[string(word)] {
 			b.sealStem(word)
 		}
 	}
-}
-
-// sealStem makes the English stem of an ASCII word the next word at hand. The
-// word may lie where the stem goes, behind the last word: it is read first.
-func (b *Buffer) sealStem(word []byte) {
-	b.runes = b.runes[:0]
-	for _, c := range word {
-		b.runes = append(b.runes, rune(c))
-	}
-	for _, r := range porterstemmer.StemWithoutLowerCasing(b.runes) {
-		b.words.data = append(b.words.data, byte(r))
-	}
-	b.words.seal()
 }
 
 func isASCII(text []byte) bool {
