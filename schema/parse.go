@@ -237,7 +237,7 @@ func (p *parser) namespace() (uint64, error) {
 	}
 	ns, err := strconv.ParseUint(digits, base, 64)
 	if err != nil {
-		return 0, p.errorAt(at, "%q is not a namespace, which is a number", w)
+		return 0, p.errorAt(at, "%.60q is not a namespace, which is a number", w)
 	}
 	return ns, p.need("]")
 }
@@ -249,7 +249,7 @@ func (p *parser) state(key statedKey, at int) error {
 		if key.isType {
 			kind = "type"
 		}
-		return p.errorAt(at, "%s %q is stated twice", kind, key.name)
+		return p.errorAt(at, "%s %.60q is stated twice", kind, key.name)
 	}
 	p.stated[key] = true
 	return nil
@@ -293,7 +293,7 @@ func (p *parser) predicate(ns uint64, name string, at int) error {
 		return err
 	}
 	if f := pred.fault(); f != nil {
-		return p.errorAt(where.of(f), "predicate %q: %s", name, f.msg)
+		return p.errorAt(where.of(f), "predicate %.60q: %s", name, f.msg)
 	}
 	if err := p.state(statedKey{ns: ns, name: name}, at); err != nil {
 		return err
@@ -314,7 +314,7 @@ func (p *parser) predicateType(pred *Predicate, where *places) error {
 	}
 	t, ok := value.ParseType(w)
 	if !ok {
-		return p.errorAt(at, "predicate %q: unknown type %q", pred.Name, w)
+		return p.errorAt(at, "predicate %.60q: unknown type %.60q", pred.Name, w)
 	}
 	pred.Type = t
 	if pred.List {
@@ -340,10 +340,10 @@ func (p *parser) directive(pred *Predicate, where *places, at int) error {
 		kind, ok = indexPart, true
 	}
 	if !ok {
-		return p.errorAt(at, "predicate %q: unknown directive @%s", pred.Name, w)
+		return p.errorAt(at, "predicate %.60q: unknown directive @%.60s", pred.Name, w)
 	}
 	if _, twice := where.parts[kind]; twice {
-		return p.errorAt(at, "predicate %q: @%s stands twice", pred.Name, w)
+		return p.errorAt(at, "predicate %.60q: @%s stands twice", pred.Name, w)
 	}
 	where.parts[kind] = at
 	if kind == indexPart {
@@ -360,7 +360,7 @@ func (p *parser) directive(pred *Predicate, where *places, at int) error {
 // index takes the tokenizers of @index, which begins at byte at.
 func (p *parser) index(pred *Predicate, where *places, at int) error {
 	if !p.take("(") || p.take(")") {
-		return p.errorAt(at, "predicate %q: @index names no tokenizer", pred.Name)
+		return p.errorAt(at, "predicate %.60q: @index names no tokenizer", pred.Name)
 	}
 	for {
 		if err := p.tokenizer(pred, where); err != nil {
@@ -389,7 +389,7 @@ func (p *parser) tokenizer(pred *Predicate, where *places) error {
 	}
 	t, ok := token.Get(w)
 	if !ok {
-		return p.errorAt(at, "predicate %q: unknown tokenizer %q", pred.Name, w)
+		return p.errorAt(at, "predicate %.60q: unknown tokenizer %.60q", pred.Name, w)
 	}
 	pred.Tokenizers = append(pred.Tokenizers, t)
 	where.tokenizers = append(where.tokenizers, at)
@@ -448,7 +448,7 @@ func (p *parser) typeDef(ns uint64) error {
 		return err
 	}
 	if err := checkTypeName(name); err != nil {
-		return p.errorAt(at, "type %q: %s", name, err)
+		return p.errorAt(at, "type %.60q: %s", name, err)
 	}
 	if err := p.state(statedKey{ns: ns, name: name, isType: true}, at); err != nil {
 		return err
@@ -480,7 +480,7 @@ func (p *parser) field(t *TypeDef) error {
 		err = errFieldTwice
 	}
 	if err != nil {
-		return p.errorAt(at, "type %q: field %q: %s", t.Name, name, err)
+		return p.errorAt(at, "type %.60q: field %.60q: %s", t.Name, name, err)
 	}
 	t.Fields = append(t.Fields, name)
 	if p.take(":") {

@@ -170,6 +170,9 @@ func TestParseRefuses(t *testing.T) {
 		{"type T { a: §}", "expected a type"},
 		{"type T { a: [b §}", `expected "]"`},
 		{"type §dgraph.T { a }", "reserved"},
+		{"type §* { a }", "reserved"},
+		{"type T { §uid }", "reserved"},
+		{"type T { §~~a }", "begin with ~"},
 		{"type §<T T> { a }", "white space"},
 		{"name: string .\nδελτα: int . §~a: int .", "begin with ~"},
 	} {
@@ -177,6 +180,7 @@ func TestParseRefuses(t *testing.T) {
 			before, after, _ := strings.Cut(c.in, "§")
 			_, err := schema.Parse(before + after)
 			require.ErrorContains(t, err, c.why)
+			require.Less(t, len(err.Error()), 300)
 			var where *schema.Error
 			require.ErrorAs(t, err, &where)
 			lines := strings.Split(before, "\n")

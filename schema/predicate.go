@@ -77,11 +77,11 @@ func (p *Predicate) StoredType(given value.Type) value.Type {
 func (p *Predicate) Unsupported() error {
 	switch {
 	case len(p.CustomTokenizers) > 0:
-		return fmt.Errorf("predicate %q has the custom tokenizer %q, which is not supported", p.Name, p.CustomTokenizers[0])
+		return fmt.Errorf("predicate %.60q has the custom tokenizer %q, which is not supported", p.Name, p.CustomTokenizers[0])
 	case len(p.IndexSpecs) > 0:
-		return fmt.Errorf("predicate %q has an index of kind %q, which is not supported", p.Name, p.IndexSpecs[0].Name)
+		return fmt.Errorf("predicate %.60q has an index of kind %q, which is not supported", p.Name, p.IndexSpecs[0].Name)
 	case !isPredicateType(p.Type):
-		return fmt.Errorf("predicate %q has the type %s (%d), which is not supported", p.Name, p.Type, p.Type)
+		return fmt.Errorf("predicate %.60q has the type %s (%d), which is not supported", p.Name, p.Type, p.Type)
 	}
 	return nil
 }

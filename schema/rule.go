@@ -45,7 +45,7 @@ type fault struct {
 // predicate and the reason.
 func (p *Predicate) Validate() error {
 	if f := p.fault(); f != nil {
-		return fmt.Errorf("predicate %q: %s", p.Name, f.msg)
+		return fmt.Errorf("predicate %.60q: %s", p.Name, f.msg)
 	}
 	return nil
 }
@@ -65,13 +65,7 @@ func (p *Predicate) fault() *fault {
 
 func (p *Predicate) nameFault() *fault {
 	err := checkName(p.Name)
-	switch {
-	case err != nil:
-	case p.Name == "uid" || p.Name == "*":
-		err = errors.New("the name is reserved")
-	case strings.HasPrefix(p.Name, "~"):
-		err = errors.New("a name can't begin with ~, which stands for the reverse of a predicate")
-	case strings.HasPrefix(p.Name, reservedPrefix) && !p.isNodeType():
+	if err == nil && strings.HasPrefix(p.Name, reservedPrefix) && !p.isNodeType() {
 		err = fmt.Errorf("names that begin with %s are reserved, but for dgraph.type: [string] @index(exact)", reservedPrefix)
 	}
 	if err != nil {
@@ -92,7 +86,7 @@ func (p *Predicate) isNodeType() bool {
 	return p.Equal(&want)
 }
 
-// checkName says whether a name, of a predicate or a type, has a form that keys,
+// checkName says whether a name, of a predicate or a type, is one that keys,
 // N-Quads and this language can all carry.
 func checkName(name string) error {
 	switch {
@@ -102,6 +96,10 @@ func checkName(name string) error {
 		return fmt.Errorf("the name has %d bytes; at most %d are possible", len(name), MaxNameLen)
 	case !utf8.ValidString(name):
 		return errors.New("the name is not valid UTF-8")
+	case name == "uid" || name == "*":
+		return errors.New("the name is reserved")
+	case strings.HasPrefix(name, "~"):
+		return errors.New("a name can't begin with ~, which stands for the reverse of a predicate")
 	}
 	for _, r := range name {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
@@ -226,7 +224,7 @@ func (p *Predicate) hasTokenizer(name string) bool {
 // and the reason.
 func (t *TypeDef) Validate() error {
 	if err := checkTypeName(t.Name); err != nil {
-		return fmt.Errorf("type %q: %w", t.Name, err)
+		return fmt.Errorf("type %.60q: %w", t.Name, err)
 	}
 	for i, f := range t.Fields {
 		err := checkField(f)
@@ -234,7 +232,7 @@ func (t *TypeDef) Validate() error {
 			err = errFieldTwice
 		}
 		if err != nil {
-			return fmt.Errorf("type %q: field %q: %w", t.Name, f, err)
+			return fmt.Errorf("type %.60q: field %.60q: %w", t.Name, f, err)
 		}
 	}
 	return nil

@@ -55,10 +55,8 @@ func appendSpaced(dst *Buffer, base int, text []byte) {
 // language, sorted.
 func FacetTokens(dst *Buffer, s string) error {
 	base := dst.Len()
-	v := value.Value{Type: value.String, Data: append(dst.text[:0], s...)}
-	dst.text = v.Data
 	t, _ := Get("term")
-	if err := t.Append(dst, v, ""); err != nil {
+	if err := t.Append(dst, value.Value{Type: value.String, Data: []byte(s)}, ""); err != nil {
 		return err
 	}
 	dst.sortFrom(base)
