@@ -10,11 +10,14 @@ import (
 // bigPrecision is the mantissa's length in bits.
 const bigPrecision = 200
 
-// bigExponentLimit bounds the binary exponent, on both sides of zero. The time
-// that it takes to print such a number in decimal grows with the square of the
-// exponent: at this limit it is some milliseconds, at big.Float's own limit
-// hours.
-const bigExponentLimit = 1 << 19
+// The binary exponent is bounded on both sides of zero, since the time that it
+// takes to print such a number in decimal grows with the square of the exponent.
+// At these limits it is some tens of milliseconds, at big.Float's own hours. Below
+// zero, where decimals are the longer, the limit is that of quadruple precision.
+const (
+	maxBigExponent = 1 << 19
+	minBigExponent = -1 << 14
+)
 
 // BigFloat gives the number of a value of type BigFloat.
 func (v Value) BigFloat() (*big.Float, error) {
@@ -49,7 +52,7 @@ func checkBig(f *big.Float, text string) error {
 		return nil
 	}
 	exp := f.MantExp(nil)
-	if exp > bigExponentLimit || exp < -bigExponentLimit || f.Sign() == 0 && !isZeroText(text) {
+	if exp > maxBigExponent || exp < minBigExponent || f.Sign() == 0 && !isZeroText(text) {
 		return errOutOfRange
 	}
 	return nil
