@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/edgemill/edgemill/conflict"
 	"github.com/edgemill/edgemill/mutation"
@@ -48,8 +47,9 @@ type DB struct {
 	uids    *uidLease
 
 	// altering is held by the one Alter that runs.
-	altering sync.Mutex
-	schema   schemaState
+	altering    alterLock
+	alterLimits alterLimits
+	schema      schemaState
 }
 
 // Open opens the store, or makes it. What a crash left unfinished is finished
@@ -73,7 +73,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	db := &DB{opts: opts, store: store, applier: applier}
+	db := &DB{opts: opts, store: store, applier: applier, altering: newAlterLock(), alterLimits: defaultAlterLimits}
 	if err := db.start(ctx); err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
 	}

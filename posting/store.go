@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -53,8 +54,11 @@ type Store struct {
 	db        *badger.DB
 	committer *Committer
 	state     *stateDir // nil in memory
-	memState  State
-	opts      Options
+	memory    struct {  // takes the place of state
+		sync.Mutex
+		state State
+	}
+	opts Options
 }
 
 // Open opens the store in opts.Dir, or makes one in a folder that is missing
@@ -144,19 +148,23 @@ func (s *Store) openBadger(dir string) error {
 
 // State returns the engine's own state.
 func (s *Store) State() State {
-	if s.state == nil {
-		return s.memState
+	if s.state != nil {
+		return s.state.get()
 	}
-	return s.state.get()
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	return s.memory.state
 }
 
 // UpdateState changes the state, durably before it returns.
 func (s *Store) UpdateState(change func(*State)) error {
-	if s.state == nil {
-		change(&s.memState)
-		return nil
+	if s.state != nil {
+		return s.state.update(change)
 	}
-	return s.state.update(change)
+	s.memory.Lock()
+	defer s.memory.Unlock()
+	change(&s.memory.state)
+	return nil
 }
 
 // MaxVersion returns the greatest version that Badger holds.
