@@ -3,8 +3,10 @@ package posting
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/y"
 )
 
 // Version is one stored value of a key, as Badger has it.
@@ -169,4 +171,15 @@ func (r *Reader) Forgotten(key []byte) (bool, error) {
 		forgotten = item.UserMeta() == MetaComplete || item.UserMeta() == MetaEmpty
 	}
 	return forgotten, nil
+}
+
+// Cuts returns keys that cut the store into pieces of about the size of a
+// table, ascending, for those who read it with several goroutines.
+func (s *Store) Cuts() [][]byte {
+	var cuts [][]byte
+	for _, table := range s.db.Tables() {
+		cuts = append(cuts, y.ParseKey(table.Left))
+	}
+	slices.SortFunc(cuts, bytes.Compare)
+	return slices.CompactFunc(cuts, bytes.Equal)
 }
