@@ -39,7 +39,9 @@ func NewSet(exclusive, shared []uint64) Set {
 }
 
 func distinct(keys []uint64) []uint64 {
-	slices.Sort(keys)
+	if !slices.IsSorted(keys) {
+		sortKeys(keys, make([]uint64, len(keys)))
+	}
 	keys = slices.Compact(keys)
 	if len(keys) > 0 && keys[0] == 0 {
 		keys = keys[1:]

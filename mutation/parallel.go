@@ -68,6 +68,7 @@ type worker struct {
 	tokens               token.Buffer
 	kept                 idSet
 	olds                 []oldState
+	sweep                *posting.Sweep
 	ids, newIDs, oldIDs  []uint32
 	uids                 []uint64
 	post                 posting.Posting
@@ -129,6 +130,7 @@ func (a *Applier) putRun(r *batchRun) {
 
 func (w *worker) reset() {
 	w.run, w.reads, w.pp, w.pt, w.base, w.own = nil, 0, nil, nil, nil, nil
+	w.sweep = nil
 	w.keys.Reset()
 	w.delta.Reset(nil, false)
 	w.holders.Reset(nil, false)

@@ -73,6 +73,8 @@ func (w *worker) foldPart(pp *predicatePlan, n int) error {
 		pt.pick(pp.edges, &w.sorter)
 	}
 	w.begin(pp, pt, n)
+	w.sweep = w.b.txn.reader.Sweep(pp.dataKey)
+	defer w.sweep.Close()
 	w.run.Grow(len(pt.edges), 0)
 	for rest := pt.edges; len(rest) > 0; {
 		if err := w.b.stopped(); err != nil {
@@ -114,7 +116,7 @@ func (w *worker) sweepOld(edges []subjectEdge) int {
 		}
 		old := oldState{edges: k}
 		if w.mayNeedOld && w.dependsOnOld(edges[:k]) && !isFresh(w.b.batch.Fresh, subject) {
-			old.base, old.err = w.b.txn.reader.List(w.dataKey(subject))
+			old.base, old.err = w.sweep.List(w.dataKey(subject))
 			old.read = true
 			w.reads++
 		}

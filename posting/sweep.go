@@ -1,0 +1,104 @@
+package posting
+
+import (
+	"bytes"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// Sweep reads lists under ascending keys of one prefix. The plain way is a
+// point read for each key, and where few keys are asked for it is the best
+// one. A long sweep keeps an iterator beside it: where the next stored key lies
+// above the one asked for, nothing is there, and nothing has to be searched
+// for; so a sweep over keys that are not stored costs one search in all.
+//
+// A Sweep belongs to one goroutine, and is closed.
+type Sweep struct {
+	r      *Reader
+	prefix []byte
+	it     *badger.Iterator
+	asked  int
+}
+
+// sweepPoints is how many keys are read one by one before an iterator is
+// opened.
+const sweepPoints = 4
+
+// Sweep begins a sweep over keys with the prefix.
+func (r *Reader) Sweep(prefix []byte) *Sweep { return &Sweep{r: r, prefix: prefix} }
+
+// List is Reader.List for a key above all that were asked for before.
+func (s *Sweep) List(key []byte) (*List, error) {
+	s.asked++
+	if s.asked <= sweepPoints {
+		return s.r.List(key)
+	}
+	if s.it == nil {
+		s.open(key)
+	}
+	if !s.reach(key) {
+		return nil, nil
+	}
+	l := &List{}
+	if err := s.versions(key, l); err != nil {
+		return nil, err
+	}
+	if l.newest == 0 {
+		return nil, nil
+	}
+	l.settle()
+	return l, nil
+}
+
+func (s *Sweep) open(key []byte) {
+	opt := badger.DefaultIteratorOptions
+	opt.PrefetchValues = false
+	opt.AllVersions = true
+	opt.Prefix = s.prefix
+	s.it = s.r.txn.NewIterator(opt)
+	s.it.Seek(key)
+}
+
+// stepsBeforeSeek is how many stored versions are stepped over before the next
+// key is searched for.
+const stepsBeforeSeek = 4
+
+// reach moves the iterator to the key and reports whether it is stored.
+func (s *Sweep) reach(key []byte) bool {
+	for step := 0; s.it.Valid(); step++ {
+		switch bytes.Compare(s.it.Item().Key(), key) {
+		case 0:
+			return true
+		case 1:
+			return false
+		}
+		if step == stepsBeforeSeek {
+			s.it.Seek(key)
+		} else {
+			s.it.Next()
+		}
+	}
+	return false
+}
+
+// versions takes the key's versions into the list, the newest first.
+func (s *Sweep) versions(key []byte, l *List) error {
+	for ; s.it.Valid() && bytes.Equal(s.it.Item().Key(), key); s.it.Next() {
+		more, err := s.r.version(key, l, s.it.Item())
+		if err != nil {
+			return keyError(key, s.it.Item().Version(), err)
+		}
+		if !more {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Close frees the iterator.
+func (s *Sweep) Close() {
+	if s.it != nil {
+		s.it.Close()
+		s.it = nil
+	}
+}
