@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"errors"
 	"io"
 )
 
@@ -64,7 +63,11 @@ type ChunkReader struct {
 // content: JSON begins with a bracket or a brace. A byte order mark at the
 // beginning is passed over.
 func NewChunkReader(src *Source) (*ChunkReader, error) {
-	r := &ChunkReader{window: window{src: src, line: 1, size: chunkSize}}
+	return newChunkReader(src, chunkSize)
+}
+
+func newChunkReader(src *Source, size int) (*ChunkReader, error) {
+	r := &ChunkReader{window: window{src: src, line: 1, size: size}}
 	first, err := r.skipToContent()
 	if err != nil {
 		return nil, err
@@ -90,7 +93,8 @@ func (r *ChunkReader) Next() (*Chunk, error) {
 
 // chunk makes a chunk of the first n bytes of the window.
 func (r *ChunkReader) chunk(n int) *Chunk {
-	c := &Chunk{File: r.src.Name(), Number: r.number, Format: r.format, line: r.line, data: r.take(n)}
+	c := &Chunk{File: r.src.Name(), Number: r.number, Format: r.format, line: r.line}
+	c.data = r.take(n)
 	r.number++
 	return c
 }
@@ -137,11 +141,11 @@ type window struct {
 	err error
 }
 
-// fill reads until the window is as large as a chunk, or by half larger than it
-// was. Nothing is left to read if the window is empty and err set; that err is
+// fill reads until the window is as large as a chunk, or, if it was already, by
+// half larger, so that what is looked through again stays in proportion. Nothing is left to read if the window is empty and err set; that err is
 // given.
 func (w *window) fill() error {
-	want := max(w.size, len(w.data)+len(w.data)/2)
+	want := max(w.size, len(w.data)+len(w.data)/2+1)
 	if len(w.data) >= maxStatement && w.err == nil {
 		return place{file: w.src.Name(), line: w.line, data: w.data}.errorAt(0, nil,
 			"the statement that begins here has more than %d MiB", maxStatement>>20)
@@ -184,13 +188,20 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // skipToContent passes over a byte order mark and gives the first byte that is
 // no white space, without passing over it; 0 if there is none.
 func (w *window) skipToContent() (byte, error) {
-	if err := w.fill(); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
+	for {
+		if err := w.fill(); err == io.EOF {
+			return 0, nil
+		} else if err != nil {
+			return 0, err
+		}
+		rest := bytes.TrimLeft(bytes.TrimPrefix(w.data, byteOrderMark), " \t\r\n")
+		if w.err == nil && (len(rest) == 0 || len(w.data) < len(byteOrderMark)) {
+			continue
+		}
+		w.data = bytes.TrimPrefix(w.data, byteOrderMark)
+		if len(rest) == 0 {
+			return 0, nil
+		}
+		return rest[0], nil
 	}
-	w.data = bytes.TrimPrefix(w.data, byteOrderMark)
-	rest := bytes.TrimLeft(w.data, " \t\r\n")
-	if len(rest) == 0 {
-		return 0, nil
-	}
-	return rest[0], nil
 }

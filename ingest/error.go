@@ -35,9 +35,17 @@ func (e *Error) Error() string {
 		s += ": " + e.Err.Error()
 	}
 	if e.Text != "" {
-		s += ", at " + strconv.Quote(e.Text)
+		s += ", near " + quote(e.Text)
 	}
 	return s
+}
+
+// quote puts text in quotes that let it stand as it is, if there are any.
+func quote(text string) string {
+	if strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
 }
 
 // Unwrap gives the cause.

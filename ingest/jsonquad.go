@@ -144,7 +144,7 @@ func (e *jsonEmitter) member(v *jsonValue, m *jsonMember, n Node, incoming []byt
 func (e *jsonEmitter) splitKey(from *edge, m *jsonMember) error {
 	name, tag, tagged := bytes.Cut(m.key, []byte{'@'})
 	if tagged {
-		if langLength(tag) != len(tag) || len(tag) == 0 {
+		if len(tag) == 0 || langLength(tag) != len(tag) {
 			return e.failAt(m.at, nil, "%q is no language tag", tag)
 		}
 		from.lang = e.langs.string(tag)
@@ -192,6 +192,9 @@ func (e *jsonEmitter) one(x *jsonValue, from *edge, index int) error {
 		literal, err := e.literal(x)
 		if err != nil {
 			return err
+		}
+		if from.lang != "" && literal.Type == value.Default {
+			literal.Type = value.String
 		}
 		q.Object, q.Value = mutation.ObjectValue, literal
 		if q.Facets, err = e.facetsOf(from, nil, index); err != nil {

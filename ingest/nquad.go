@@ -237,11 +237,11 @@ func (r *nquadReader) bareUID(n *Node, what string) error {
 	}
 	text := r.data[r.pos:end]
 	uid, err := parseUID(text)
-	if err == errUIDRange {
-		return r.fail("uid %s: %v", text, err)
-	}
-	if err != nil || !bytes.HasPrefix(text, []byte("0x")) {
+	if !bytes.HasPrefix(text, []byte("0x")) || err == errNoUID {
 		return r.fail("%s where %s is expected", text, what)
+	}
+	if err != nil {
+		return r.fail("uid %s: %v", text, err)
 	}
 	n.UID = uid
 	r.pos = end
@@ -393,7 +393,7 @@ func (r *nquadReader) star(q *Quad, starPredicate bool) error {
 	q.Object = mutation.ObjectStar
 	if at := lastAt(q.Predicate); at >= 0 && !starPredicate {
 		name, tag := q.Predicate[:at], q.Predicate[at+1:]
-		if name == "" || name == mutation.StarPredicate || langLength(tag) != len(tag) {
+		if name == "" || name == mutation.StarPredicate || tag == "" || langLength(tag) != len(tag) {
 			return r.fail("<%s> *: want a predicate's name, @ and a language tag", q.Predicate)
 		}
 		q.Predicate, q.Lang = name, tag
