@@ -16,15 +16,15 @@ import (
 
 // builder makes the lists that one step of an Alter adds, from the predicate's
 // data as it stands at the reader's timestamp. One sweep over the data gives the
-// pairs of all index, reverse and count lists; sorted, they are written list by
+// postings of all index, reverse and count lists; sorted, they are written list by
 // list; the lengths of the reverse lists give the reverse counts in the same way.
 type builder struct {
 	*step
 	db     *DB
 	reader *posting.Reader
 	out    entryWriter
-	// derived are the pairs of all lists but the reverse counts.
-	derived, reverseCounts pairSorter
+	// derived are the postings of all lists but the reverse counts.
+	derived, reverseCounts postingSorter
 
 	tokens token.Buffer
 	key    []byte // scratch
@@ -37,11 +37,11 @@ func (a *alteration) build(ctx context.Context, s *step, r *posting.Reader) (err
 	if !s.hasKeys || len(c.AddIndexes) == 0 && !c.AddReverse && !c.AddCount {
 		return nil
 	}
-	limit := a.db.alterLimits.pairs
+	limit := a.db.alterLimits.postings
 	b := &builder{
 		step: s, db: a.db, reader: r, out: entryWriter{db: a.db},
-		derived:       pairSorter{store: a.db.store, limit: limit},
-		reverseCounts: pairSorter{store: a.db.store, limit: limit},
+		derived:       postingSorter{store: a.db.store, limit: limit},
+		reverseCounts: postingSorter{store: a.db.store, limit: limit},
 	}
 	defer func() {
 		b.out.close()
@@ -87,7 +87,7 @@ func (b *builder) run(ctx context.Context) error {
 	return b.out.flush(ctx)
 }
 
-// subject emits the pairs of one subject.
+// subject emits the postings of one subject.
 func (b *builder) subject(uid uint64, l *posting.List) error {
 	n := 0
 	for p := range l.Postings(0) {
@@ -105,7 +105,7 @@ func (b *builder) subject(uid uint64, l *posting.List) error {
 	if !b.change.AddCount || n == 0 {
 		return nil
 	}
-	return b.derived.add(pair{key: b.countKey(posting.KindCount, n), uid: uid})
+	return b.derived.add(keyedPosting{key: b.countKey(posting.KindCount, n), uid: uid})
 }
 
 func (b *builder) countKey(kind posting.Kind, n int) []byte {
@@ -127,7 +127,7 @@ func (b *builder) value(uid uint64, p *posting.Posting) error {
 			return err
 		}
 		b.key = append(append(b.key[:0], byte(posting.KindIndex)), term...)
-		if err := b.derived.add(pair{key: b.key, uid: uid}); err != nil {
+		if err := b.derived.add(keyedPosting{key: b.key, uid: uid}); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func (b *builder) target(uid uint64, p *posting.Posting) error {
 		b.rich = posting.AppendPosting(b.rich, &rev)
 	}
 	b.key = binary.BigEndian.AppendUint64(append(b.key[:0], byte(posting.KindReverse)), p.UID)
-	return b.derived.add(pair{key: b.key, uid: uid, rich: b.rich})
+	return b.derived.add(keyedPosting{key: b.key, uid: uid, rich: b.rich})
 }
 
 // keepRules rolls up a list that comes to be counted and was written by other
@@ -167,7 +167,7 @@ func (b *builder) countSources(key []byte, n int) error {
 		return nil
 	}
 	target := binary.BigEndian.Uint64(key[1:])
-	return b.reverseCounts.add(pair{key: b.countKey(posting.KindCountReverse, n), uid: target})
+	return b.reverseCounts.add(keyedPosting{key: b.countKey(posting.KindCountReverse, n), uid: target})
 }
 
 // countKeptSources emits the reverse counts of the reverse lists that were
@@ -179,17 +179,17 @@ func (b *builder) countKeptSources(ctx context.Context) error {
 			err = b.keepRules(ctx, key, l)
 		}
 		if n := l.Len(); err == nil && n > 0 {
-			err = b.reverseCounts.add(pair{key: b.countKey(posting.KindCountReverse, n), uid: k.UID})
+			err = b.reverseCounts.add(keyedPosting{key: b.countKey(posting.KindCountReverse, n), uid: k.UID})
 		}
 		return err
 	})
 }
 
-// writeLists writes the lists that the pairs make up, and calls built, if not
+// writeLists writes the lists that the postings make up, and calls built, if not
 // nil, with each one's key, from the kind byte on, and length.
-func (b *builder) writeLists(ctx context.Context, pairs *pairSorter, built func(key []byte, n int) error) error {
+func (b *builder) writeLists(ctx context.Context, postings *postingSorter, built func(key []byte, n int) error) error {
 	l := listInHand{b: b, built: built}
-	err := pairs.each(func(p pair) error {
+	err := postings.each(func(p keyedPosting) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (b *builder) writeLists(ctx context.Context, pairs *pairSorter, built func(
 	return l.end(ctx)
 }
 
-// listInHand is the derived list whose pairs are coming in.
+// listInHand is the derived list whose postings are coming in.
 type listInHand struct {
 	b     *builder
 	built func(key []byte, n int) error
@@ -211,9 +211,9 @@ type listInHand struct {
 	rich  []posting.Posting
 }
 
-// add takes the next pair; one that is there twice, as a token that two values
+// add takes the next posting; one that is there twice, as a token that two values
 // of a subject share, counts once.
-func (l *listInHand) add(ctx context.Context, p pair) error {
+func (l *listInHand) add(ctx context.Context, p keyedPosting) error {
 	if !bytes.Equal(p.key, l.key) {
 		if err := l.end(ctx); err != nil {
 			return err

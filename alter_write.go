@@ -90,8 +90,8 @@ func (w *entryWriter) close() {
 
 // alterLimits bound the memory of an Alter, in bytes.
 type alterLimits struct {
-	// pairs is for the postings of derived lists that wait to be sorted.
-	pairs int
+	// postings is for the postings of derived lists that wait to be sorted.
+	postings int
 	// commit is about the size of one commit.
 	commit int
 	// at, if not nil, is called before each write of an Alter, which fails with
@@ -116,4 +116,4 @@ func (l *alterLimits) reach(p alterPoint) error {
 	return l.at(p)
 }
 
-var defaultAlterLimits = alterLimits{pairs: 64 << 20, commit: 4 << 20}
+var defaultAlterLimits = alterLimits{postings: 64 << 20, commit: 4 << 20}

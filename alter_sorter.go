@@ -13,8 +13,8 @@ import (
 	"github.com/edgemill/edgemill/posting"
 )
 
-// pair is one posting of a list that is derived from the data.
-type pair struct {
+// keyedPosting is one posting of a list that is derived from the data.
+type keyedPosting struct {
 	// key is the list's key from the kind byte on.
 	key []byte
 	uid uint64
@@ -22,53 +22,53 @@ type pair struct {
 	rich []byte
 }
 
-// pairSorter sorts any number of pairs by key in bounded memory; pairs with one
+// postingSorter sorts any number of postings by key in bounded memory; postings with one
 // key stay in the order in which they came.
 //
 // A derived list takes from data lists all over the predicate, so either all
 // lists are open at once, in memory or as deltas that pile up in the store, or
-// the pairs are sorted first and each list is written once, complete. The
-// latter takes the memory of a buffer: when it is full its pairs are sorted
+// the postings are sorted first and each list is written once, complete. The
+// latter takes the memory of a buffer: when it is full its postings are sorted
 // and written to a scratch file as a run, and at the end the runs are merged.
 //
 // It belongs to one goroutine.
-type pairSorter struct {
+type postingSorter struct {
 	store *posting.Store
 	// limit is the size of the buffer in bytes.
 	limit int
 
 	buf  []byte
-	refs []pairRef
+	refs []sortRef
 	file *posting.Scratch
 	end  int64
-	runs []pairRun
+	runs []sortRun
 }
 
-// pairRef finds a pair in the buffer. Most comparisons end with the head.
-type pairRef struct {
+// sortRef finds a posting in the buffer. Most comparisons end with the head.
+type sortRef struct {
 	// head is the first bytes of the key, big-endian and filled up with zeros.
 	head uint64
 	at   uint32
 }
 
-const pairRefSize = 16
+const sortRefSize = 16
 
-// pairRun is where a run lies in the file.
-type pairRun struct{ from, size int64 }
+// sortRun is where a run lies in the file.
+type sortRun struct{ from, size int64 }
 
-// add takes a pair and keeps nothing of its memory.
-func (s *pairSorter) add(p pair) error {
-	if len(s.refs) > 0 && len(s.buf)+len(p.key)+len(p.rich)+pairRefSize*len(s.refs) >= s.limit {
+// add takes a posting and keeps nothing of its memory.
+func (s *postingSorter) add(p keyedPosting) error {
+	if len(s.refs) > 0 && len(s.buf)+len(p.key)+len(p.rich)+sortRefSize*len(s.refs) >= s.limit {
 		if err := s.spill(); err != nil {
 			return err
 		}
 	}
-	s.refs = append(s.refs, pairRef{head: keyHead(p.key), at: uint32(len(s.buf))})
-	s.buf = appendPair(s.buf, p)
+	s.refs = append(s.refs, sortRef{head: sortHead(p.key), at: uint32(len(s.buf))})
+	s.buf = appendKeyed(s.buf, p)
 	return nil
 }
 
-func keyHead(key []byte) uint64 {
+func sortHead(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)
 	}
@@ -77,16 +77,16 @@ func keyHead(key []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// appendPair appends the lengths of key and rich as uvarints, both, and the uid.
-func appendPair(dst []byte, p pair) []byte {
+// appendKeyed appends the lengths of key and rich as uvarints, both, and the uid.
+func appendKeyed(dst []byte, p posting) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(p.key)))
 	dst = binary.AppendUvarint(dst, uint64(len(p.rich)))
 	dst = append(append(dst, p.key...), p.rich...)
 	return binary.LittleEndian.AppendUint64(dst, p.uid)
 }
 
-// pairAt reads a pair of the buffer, which it aliases.
-func pairAt(b []byte) (p pair, rest []byte) {
+// keyedAt reads a posting of the buffer, which it aliases.
+func keyedAt(b []byte) (p keyedPosting, rest []byte) {
 	klen, n := binary.Uvarint(b)
 	rlen, m := binary.Uvarint(b[n:])
 	b = b[n+m:]
@@ -96,19 +96,19 @@ func pairAt(b []byte) (p pair, rest []byte) {
 	return p, b[8:]
 }
 
-func (s *pairSorter) sort() {
-	slices.SortFunc(s.refs, func(a, b pairRef) int {
+func (s *postingSorter) sort() {
+	slices.SortFunc(s.refs, func(a, b sortRef) int {
 		if c := cmp.Compare(a.head, b.head); c != 0 {
 			return c
 		}
-		p, _ := pairAt(s.buf[a.at:])
-		q, _ := pairAt(s.buf[b.at:])
+		p, _ := keyedAt(s.buf[a.at:])
+		q, _ := keyedAt(s.buf[b.at:])
 		return cmp.Or(bytes.Compare(p.key, q.key), cmp.Compare(a.at, b.at))
 	})
 }
 
 // spill writes the buffer to the file as a run.
-func (s *pairSorter) spill() error {
+func (s *postingSorter) spill() error {
 	if s.file == nil {
 		file, err := s.store.Scratch()
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *pairSorter) spill() error {
 	s.sort()
 	w := bufio.NewWriterSize(s.file, 1<<20)
 	for _, ref := range s.refs {
-		_, rest := pairAt(s.buf[ref.at:])
+		_, rest := keyedAt(s.buf[ref.at:])
 		if _, err := w.Write(s.buf[ref.at : len(s.buf)-len(rest)]); err != nil {
 			return err
 		}
@@ -127,19 +127,19 @@ func (s *pairSorter) spill() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	run := pairRun{from: s.end, size: int64(len(s.buf))}
+	run := sortRun{from: s.end, size: int64(len(s.buf))}
 	s.runs, s.end = append(s.runs, run), s.end+run.size
 	s.buf, s.refs = s.buf[:0], s.refs[:0]
 	return nil
 }
 
-// each calls f with every pair in order. The pair's slices are good until f
+// each calls f with every posting in order. The posting's slices are good until f
 // returns. Nothing is added afterwards.
-func (s *pairSorter) each(f func(pair) error) error {
+func (s *postingSorter) each(f func(keyedPosting) error) error {
 	if len(s.runs) == 0 {
 		s.sort()
 		for _, ref := range s.refs {
-			p, _ := pairAt(s.buf[ref.at:])
+			p, _ := keyedAt(s.buf[ref.at:])
 			if err := f(p); err != nil {
 				return err
 			}
@@ -153,10 +153,10 @@ func (s *pairSorter) each(f func(pair) error) error {
 	return s.merge(f)
 }
 
-func (s *pairSorter) merge(f func(pair) error) error {
-	var h runHeap
+func (s *postingSorter) merge(f func(keyedPosting) error) error {
+	var h sortHeap
 	for i, run := range s.runs {
-		r := &runReader{order: i, from: bufio.NewReaderSize(io.NewSectionReader(s.file, run.from, run.size), 64<<10)}
+		r := &sortReader{order: i, from: bufio.NewReaderSize(io.NewSectionReader(s.file, run.from, run.size), 64<<10)}
 		if more, err := r.next(); err != nil {
 			return err
 		} else if more {
@@ -165,7 +165,7 @@ func (s *pairSorter) merge(f func(pair) error) error {
 	}
 	heap.Init(&h)
 	for len(h) > 0 {
-		if err := f(h[0].pair); err != nil {
+		if err := f(h[0].posting); err != nil {
 			return err
 		}
 		more, err := h[0].next()
@@ -182,7 +182,7 @@ func (s *pairSorter) merge(f func(pair) error) error {
 }
 
 // close frees what the sorter holds.
-func (s *pairSorter) close() error {
+func (s *postingSorter) close() error {
 	s.buf, s.refs = nil, nil
 	if s.file == nil {
 		return nil
@@ -190,15 +190,15 @@ func (s *pairSorter) close() error {
 	return s.file.Close()
 }
 
-// runReader reads a run; pair is the one in hand.
-type runReader struct {
-	order int
-	from  *bufio.Reader
-	pair  pair
-	buf   []byte
+// sortReader reads a run; posting is the one in hand.
+type sortReader struct {
+	order   int
+	from    *bufio.Reader
+	posting keyedPosting
+	buf     []byte
 }
 
-func (r *runReader) next() (more bool, err error) {
+func (r *sortReader) next() (more bool, err error) {
 	klen, err := binary.ReadUvarint(r.from)
 	if err == io.EOF {
 		return false, nil
@@ -214,22 +214,22 @@ func (r *runReader) next() (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("scratch file: %w", err)
 	}
-	r.pair = pair{key: r.buf[:klen], rich: r.buf[klen : klen+rlen], uid: binary.LittleEndian.Uint64(r.buf[klen+rlen:])}
+	r.posting = keyedPosting{key: r.buf[:klen], rich: r.buf[klen : klen+rlen], uid: binary.LittleEndian.Uint64(r.buf[klen+rlen:])}
 	return true, nil
 }
 
-// runHeap has the run with the least pair on top.
-type runHeap []*runReader
+// sortHeap has the run with the least posting on top.
+type sortHeap []*sortReader
 
-func (h runHeap) Len() int      { return len(h) }
-func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *runHeap) Push(x any)   { *h = append(*h, x.(*runReader)) }
+func (h sortHeap) Len() int      { return len(h) }
+func (h sortHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *sortHeap) Push(x any)   { *h = append(*h, x.(*sortReader)) }
 
-func (h runHeap) Less(i, j int) bool {
-	return cmp.Or(bytes.Compare(h[i].pair.key, h[j].pair.key), cmp.Compare(h[i].order, h[j].order)) < 0
+func (h sortHeap) Less(i, j int) bool {
+	return cmp.Or(bytes.Compare(h[i].posting.key, h[j].posting.key), cmp.Compare(h[i].order, h[j].order)) < 0
 }
 
-func (h *runHeap) Pop() any {
+func (h *sortHeap) Pop() any {
 	last := len(*h) - 1
 	r := (*h)[last]
 	*h = (*h)[:last]
