@@ -17,8 +17,8 @@ const (
 	pairOverhead = 128
 )
 
-// pair is what the two sides say of one posting.
-type pair struct {
+// compared is what the two sides say of one posting.
+type compared struct {
 	there  [sides]bool
 	facets [sides]string
 }
@@ -47,7 +47,7 @@ func (c *predicateCheck) compare(ctx context.Context, d derived) error {
 // look reads the predicate again and compares the postings of some buckets one
 // by one.
 func (c *predicateCheck) look(ctx context.Context, d derived, buckets []int) error {
-	pairs := make(map[string]pair)
+	pairs := make(map[string]compared)
 	lists := newListCheck(c, &tally{})
 	lists.closer = true
 	lists.take = func(of derived, s side, listKey []byte, uid uint64, facets []byte) {
@@ -80,7 +80,7 @@ func (c *predicateCheck) look(ctx context.Context, d derived, buckets []int) err
 }
 
 // differs says in words how the two sides differ, "" where they do not.
-func (p *pair) differs(d derived) string {
+func (p *compared) differs(d derived) string {
 	switch {
 	case p.there[expected] && !p.there[found]:
 		return missing[d]
