@@ -78,7 +78,7 @@ func sortHead(key []byte) uint64 {
 }
 
 // appendKeyed appends the lengths of key and rich as uvarints, both, and the uid.
-func appendKeyed(dst []byte, p posting) []byte {
+func appendKeyed(dst []byte, p keyedPosting) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(p.key)))
 	dst = binary.AppendUvarint(dst, uint64(len(p.rich)))
 	dst = append(append(dst, p.key...), p.rich...)
@@ -165,7 +165,7 @@ func (s *postingSorter) merge(f func(keyedPosting) error) error {
 	}
 	heap.Init(&h)
 	for len(h) > 0 {
-		if err := f(h[0].posting); err != nil {
+		if err := f(h[0].now); err != nil {
 			return err
 		}
 		more, err := h[0].next()
@@ -190,12 +190,12 @@ func (s *postingSorter) close() error {
 	return s.file.Close()
 }
 
-// sortReader reads a run; posting is the one in hand.
+// sortReader reads a run; now is the posting in hand.
 type sortReader struct {
-	order   int
-	from    *bufio.Reader
-	posting keyedPosting
-	buf     []byte
+	order int
+	from  *bufio.Reader
+	now   keyedPosting
+	buf   []byte
 }
 
 func (r *sortReader) next() (more bool, err error) {
@@ -214,7 +214,7 @@ func (r *sortReader) next() (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("scratch file: %w", err)
 	}
-	r.posting = keyedPosting{key: r.buf[:klen], rich: r.buf[klen : klen+rlen], uid: binary.LittleEndian.Uint64(r.buf[klen+rlen:])}
+	r.now = keyedPosting{key: r.buf[:klen], rich: r.buf[klen : klen+rlen], uid: binary.LittleEndian.Uint64(r.buf[klen+rlen:])}
 	return true, nil
 }
 
@@ -226,7 +226,7 @@ func (h sortHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *sortHeap) Push(x any)   { *h = append(*h, x.(*sortReader)) }
 
 func (h sortHeap) Less(i, j int) bool {
-	return cmp.Or(bytes.Compare(h[i].posting.key, h[j].posting.key), cmp.Compare(h[i].order, h[j].order)) < 0
+	return cmp.Or(bytes.Compare(h[i].now.key, h[j].now.key), cmp.Compare(h[i].order, h[j].order)) < 0
 }
 
 func (h *sortHeap) Pop() any {
