@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/edgemill/edgemill/mutation"
@@ -78,4 +80,22 @@ func BenchmarkParseAndResolve(b *testing.B) {
 		})
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "quads/s")
+}
+
+// BenchmarkNames reports how many bytes of memory a name of 10 bytes takes.
+func BenchmarkNames(b *testing.B) {
+	const count = 500_000
+	var before, after runtime.MemStats
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		n := NewNames()
+		for i := range uint64(count) {
+			_, _, _ = n.Assign(fmt.Appendf(nil, "_:n%07d", i), i+1)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(n)
+	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/count, "B/name")
 }

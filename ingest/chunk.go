@@ -67,7 +67,7 @@ func NewChunkReader(src *Source) (*ChunkReader, error) {
 }
 
 func newChunkReader(src *Source, size int) (*ChunkReader, error) {
-	r := &ChunkReader{window: window{src: src, line: 1, size: size}}
+	r := &ChunkReader{window: window{src: src, line: 1, size: size, limit: maxStatement}}
 	first, err := r.skipToContent()
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ type window struct {
 	// data is what has been read, from line line on.
 	data []byte
 	line int
-	// size is how much a chunk is to have.
-	size int
+	// size is how much a chunk is to have, and limit how much a statement may.
+	size, limit int
 	// err is why nothing can be read behind data.
 	err error
 }
@@ -146,9 +146,9 @@ type window struct {
 // given.
 func (w *window) fill() error {
 	want := max(w.size, len(w.data)+len(w.data)/2+1)
-	if len(w.data) >= maxStatement && w.err == nil {
+	if len(w.data) >= w.limit && w.err == nil {
 		return place{file: w.src.Name(), line: w.line, data: w.data}.errorAt(0, nil,
-			"the statement that begins here has more than %d MiB", maxStatement>>20)
+			"the statement that begins here has more than %d bytes", w.limit)
 	}
 	if w.err == nil && cap(w.data) < want {
 		w.data = append(make([]byte, 0, want), w.data...)

@@ -325,3 +325,18 @@ func TestQuadsBeforeAnError(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, lines("<a> p <b>"), show(quads))
 }
+
+func TestStatementLimit(t *testing.T) {
+	long := "<1> <p> \"" + strings.Repeat("x", 5000) + "\" .\n"
+	for _, text := range []string{"<1> <p> <2> .\n" + long, "{\"uid\":1,\n\"a\":\"" + strings.Repeat("x", 5000) + "\"}"} {
+		src, err := NewSource("in", strings.NewReader(text))
+		require.NoError(t, err)
+		r, err := newChunkReader(src, 100)
+		require.NoError(t, err)
+		r.limit = 1000
+		for err == nil {
+			_, err = r.Next()
+		}
+		require.ErrorContains(t, err, "the statement that begins here has more than 1000 bytes")
+	}
+}
