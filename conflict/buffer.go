@@ -44,5 +44,5 @@ func (b *Buffer) Len() (exclusive, shared int) { return len(b.exclusive), len(b.
 // Set returns the distinct keys added so far. The buffer may be added to
 // afterwards.
 func (b *Buffer) Set() Set {
-	return NewSet(slices.Clone(b.exclusive), slices.Clone(b.shared))
+	return NewSet(b.exclusive, b.shared)
 }

@@ -26,27 +26,37 @@ type Set struct {
 	Exclusive, Shared []uint64
 }
 
-// NewSet sorts both slices in place, drops zeros and repetitions, and keeps
-// the slices.
+// NewSet makes a set of keys in any order, zeros and repetitions among them.
+// It keeps neither slice.
 func NewSet(exclusive, shared []uint64) Set {
-	exclusive = distinct(exclusive)
-	shared = distinct(shared)
-	shared = slices.DeleteFunc(shared, func(key uint64) bool {
-		_, both := slices.BinarySearch(exclusive, key)
-		return both
-	})
-	return Set{Exclusive: exclusive, Shared: shared}
+	s := Set{Exclusive: distinct(exclusive), Shared: distinct(shared)}
+	s.Shared = without(s.Shared, s.Exclusive)
+	return s
 }
 
 func distinct(keys []uint64) []uint64 {
-	if !slices.IsSorted(keys) {
-		sortKeys(keys, make([]uint64, len(keys)))
+	if len(keys) == 0 {
+		return nil
 	}
-	keys = slices.Compact(keys)
-	if len(keys) > 0 && keys[0] == 0 {
+	keys = slices.Compact(sorted(keys))
+	if keys[0] == 0 {
 		keys = keys[1:]
 	}
 	return keys
+}
+
+// without drops in place the keys that stand in drop; both are sorted.
+func without(keys, drop []uint64) []uint64 {
+	kept := keys[:0]
+	for _, key := range keys {
+		for len(drop) > 0 && drop[0] < key {
+			drop = drop[1:]
+		}
+		if len(drop) == 0 || drop[0] != key {
+			kept = append(kept, key)
+		}
+	}
+	return kept
 }
 
 // Keys returns the sorted distinct keys for an arbiter without shared keys.

@@ -57,30 +57,21 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	if len(b.Edges) == 0 {
 		return Report{}, ctx.Err()
 	}
-	if a.opts.MinEdges == 0 || len(b.Edges) < a.opts.MinEdges || uniqueByLanguage(snap, b) {
+	if a.opts.MinEdges == 0 || len(b.Edges) < a.opts.MinEdges {
 		return applySerial(ctx, txn, snap, b)
 	}
 	workers, bound := workersFor(a.opts, len(b.Edges), procs())
-	report, err = a.applyParallel(ctx, txn, snap, b, workers)
+	run := a.takeRun(ctx, txn, snap, b)
+	defer a.putRun(run)
+	if err := run.guard(func() error { return run.plan.split(snap, b) }); err != nil {
+		return Report{}, err
+	}
+	if run.plan.uniqueLang {
+		return applySerial(ctx, txn, snap, b)
+	}
+	report, err = run.apply(workers)
 	report.Bound = bound
 	return report, err
-}
-
-// uniqueByLanguage reports whether an edge sets a tagged value of a @unique
-// predicate. Such values are held apart by the data of the subjects with an
-// equal token, which a pass over tokens does not see, so the serial applier
-// takes the batch.
-func uniqueByLanguage(snap *schema.Snapshot, b *Batch) bool {
-	for i := range b.Edges {
-		e := &b.Edges[i]
-		if e.Lang == "" || e.Op != Set {
-			continue
-		}
-		if p, ok := snap.Predicate(b.Namespace, e.Predicate); ok && p.Unique {
-			return true
-		}
-	}
-	return false
 }
 
 func applySerial(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch) (report Report, err error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/edgemill/edgemill/posting"
 	"github.com/edgemill/edgemill/schema"
 	"github.com/edgemill/edgemill/schema/token"
-	"github.com/edgemill/edgemill/schema/value"
 )
 
 // batchRun is one batch on its way through the passes. Its plan and workers
@@ -86,23 +85,20 @@ func (w *worker) begin(pp *predicatePlan, pt *part, n int) {
 	w.counts.reset()
 	w.earlier = w.b.earlier
 	p := pp.p
-	w.mayNeedOld = p.Count || p.Indexed() || p.Reverse || p.Lang || p.Type != value.UID || w.b.plan.stars
+	w.mayNeedOld = p.Count || p.Indexed() || p.Lang || w.b.plan.stars || pp.needsOld
 }
 
-// applyParallel applies the batch with so many workers, and publishes it.
-func (a *Applier) applyParallel(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch, workers int) (Report, error) {
-	run := a.takeRun(ctx, txn, snap, b)
-	defer a.putRun(run)
-	if err := run.guard(func() error { return run.plan.split(snap, b) }); err != nil {
-		return Report{}, err
-	}
-	report := Report{Workers: workers, Grants: run.plan.grants(workers)}
-	err := run.through(workers)
-	report.Passes = run.passes
+// apply runs the passes with so many workers, and publishes the batch. Tagged
+// values of @unique predicates are not for it: they are held apart by the data
+// of the subjects with an equal token, which a pass over tokens does not see.
+func (r *batchRun) apply(workers int) (Report, error) {
+	report := Report{Workers: workers, Grants: r.plan.grants(workers)}
+	err := r.through(workers)
+	report.Passes = r.passes
 	if err != nil {
 		return report, err
 	}
-	return report, run.publish(&report)
+	return report, r.publish(&report)
 }
 
 // takeRun readies a batch's scratch.

@@ -28,8 +28,10 @@ type predicatePlan struct {
 	// subject where sorted says so.
 	edges  []subjectEdge
 	sorted bool
-	grant  int
-	parts  []part
+	// needsOld says that some edge depends on what stood before.
+	needsOld bool
+	grant    int
+	parts    []part
 	// dataKey and the others are the keys up to the kind byte.
 	dataKey, indexKey, reverseKey, countKey, countReverseKey []byte
 	// moves are the steps of targets between buckets of reverse counts, by the
@@ -51,6 +53,8 @@ type plan struct {
 	pool []*predicatePlan
 	// stars says that an edge stars every predicate.
 	stars bool
+	// uniqueLang says that an edge sets a tagged value of a @unique predicate.
+	uniqueLang bool
 }
 
 type recentName struct {
@@ -69,11 +73,11 @@ func (pl *plan) reset() {
 	clear(pl.byName)
 	pl.recent = [64]recentName{}
 	clear(pl.of)
-	pl.of, pl.subs, pl.stars = pl.of[:0], pl.subs[:0], false
+	pl.of, pl.subs, pl.stars, pl.uniqueLang = pl.of[:0], pl.subs[:0], false, false
 }
 
 func (pp *predicatePlan) reset() {
-	pp.p, pp.edges, pp.sorted, pp.grant, pp.fill = nil, nil, false, 0, 0
+	pp.p, pp.edges, pp.sorted, pp.needsOld, pp.grant, pp.fill = nil, nil, false, false, 0, 0
 	for i := range pp.parts {
 		pp.parts[i].reset()
 	}
@@ -116,6 +120,8 @@ func (pl *plan) split(snap *schema.Snapshot, b *Batch) error {
 		if err == nil && pp != nil {
 			err = checkObject(pp.p, e)
 			pp.fill++
+			pp.needsOld = pp.needsOld || needsOld(pp.p, e)
+			pl.uniqueLang = pl.uniqueLang || (pp.p.Unique && e.Lang != "")
 		}
 		if err != nil {
 			return &EdgeError{Index: i, Predicate: e.Predicate, Subject: e.Subject, Err: err}

@@ -81,6 +81,12 @@ func (t *Txn) Release() { t.reader.Release() }
 func (t *Txn) publish(runs []*posting.Run, keys []*conflict.Buffer, touched map[Name]struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	exclusive, shared := 0, 0
+	for _, k := range keys {
+		e, s := k.Len()
+		exclusive, shared = exclusive+e, shared+s
+	}
+	t.mu.keys.Grow(exclusive, shared)
 	for _, k := range keys {
 		t.mu.keys.Append(k)
 	}
