@@ -20,7 +20,8 @@ type Parser struct {
 }
 
 // Parse appends the quads of a chunk to dst, in order. An error is an *Error;
-// the quads of the statements before it come with it.
+// the quads of the statements before it come with it (none where the chunk is
+// not UTF-8, which is looked at first).
 func (p *Parser) Parse(dst []Quad, c *Chunk) ([]Quad, error) {
 	at := place{file: c.File, line: c.line, data: c.data}
 	if err := checkUTF8(at); err != nil {
