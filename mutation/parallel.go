@@ -88,9 +88,10 @@ func (w *worker) begin(pp *predicatePlan, pt *part, n int) {
 	w.mayNeedOld = p.Count || p.Indexed() || p.Lang || w.b.plan.stars || pp.needsOld
 }
 
-// apply runs the passes with so many workers, and publishes the batch. Tagged
-// values of @unique predicates are not for it: they are held apart by the data
-// of the subjects with an equal token, which a pass over tokens does not see.
+// apply runs the passes with so many workers, and publishes the batch. @unique
+// predicates that are @lang are not for it: their values are held apart by the
+// data of the subjects with an equal token, which a pass over tokens does not
+// see.
 func (r *batchRun) apply(workers int) (Report, error) {
 	report := Report{Workers: workers, Grants: r.plan.grants(workers)}
 	err := r.through(workers)

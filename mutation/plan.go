@@ -53,7 +53,7 @@ type plan struct {
 	pool []*predicatePlan
 	// stars says that an edge stars every predicate.
 	stars bool
-	// uniqueLang says that an edge sets a tagged value of a @unique predicate.
+	// uniqueLang says that an edge is on a @unique predicate that is @lang.
 	uniqueLang bool
 }
 
@@ -121,7 +121,7 @@ func (pl *plan) split(snap *schema.Snapshot, b *Batch) error {
 			err = checkObject(pp.p, e)
 			pp.fill++
 			pp.needsOld = pp.needsOld || needsOld(pp.p, e)
-			pl.uniqueLang = pl.uniqueLang || (pp.p.Unique && e.Lang != "")
+			pl.uniqueLang = pl.uniqueLang || (pp.p.Unique && pp.p.Lang)
 		}
 		if err != nil {
 			return &EdgeError{Index: i, Predicate: e.Predicate, Subject: e.Subject, Err: err}

@@ -481,9 +481,11 @@ func (c *change) unique(post *posting.Posting) error {
 }
 
 // holdsValue reports whether another subject holds the value. Equal tokens
-// are equal values, but for the collation keys of values with a language.
+// are equal values, but where there are languages: collation keys are equal for
+// different texts, and hashes for one text in two languages, which are two
+// values.
 func (c *change) holdsValue(other uint64, post *posting.Posting) (bool, error) {
-	if len(post.Lang) == 0 {
+	if !c.p.Lang {
 		return true, nil
 	}
 	key := posting.AppendDataKey(c.s.key[:0], c.p.Namespace, c.p.Name, other)
