@@ -22,13 +22,17 @@ var errPageFull = errors.New("page is full")
 // target under the predicate. It ends after an error. The store is read as the loop
 // goes on; batches that a transaction applies meanwhile may be seen or not.
 func (v *View) Has(pred string, from uint64) iter.Seq2[uint64, error] {
+	return v.hasInPages(pred, from, walkedAtOnce)
+}
+
+func (v *View) hasInPages(pred string, from uint64, limit int) iter.Seq2[uint64, error] {
 	return func(yield func(uint64, error) bool) {
 		p, err := v.predicate(pred)
 		if err != nil {
 			yield(0, err)
 			return
 		}
-		s := subjectScan{view: v, p: p, next: max(from, 1), limit: walkedAtOnce}
+		s := subjectScan{view: v, p: p, next: max(from, 1), limit: limit}
 		for !s.done {
 			page, err := s.page()
 			for _, uid := range page {
