@@ -3,6 +3,9 @@ package benchmarks
 import (
 	"context"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/edgemill/edgemill/mutation"
 	"github.com/edgemill/edgemill/posting"
@@ -59,6 +62,7 @@ func benchApply(b *testing.B, w *Workload, opts mutation.Options, existing bool)
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
+	cpu := cpuTime()
 	var report mutation.Report
 	for range b.N {
 		txn := mutation.NewTxn(store, 3)
@@ -71,7 +75,17 @@ func benchApply(b *testing.B, w *Workload, opts mutation.Options, existing bool)
 	}
 	edges := float64(len(w.Batch.Edges))
 	b.ReportMetric(edges*float64(b.N)/b.Elapsed().Seconds(), "edges/s")
+	b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/edges/float64(b.N), "cpu-ns/edge")
 	b.ReportMetric(float64(report.Reads)/edges, "reads/edge")
+}
+
+// cpuTime is the processor time that the process has used.
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func check(tb testing.TB, err error) {

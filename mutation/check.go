@@ -116,23 +116,6 @@ func valueUID(p *schema.Predicate, lang string, stored []byte) uint64 {
 	return posting.DeleteAllUID
 }
 
-// valuePosting is the posting that an edge with a value sets or deletes; its
-// memory is its own.
-func valuePosting(p *schema.Predicate, e *Edge, startTS uint64) (posting.Posting, error) {
-	stored, typ, err := appendStored(nil, p, e)
-	if err != nil {
-		return posting.Posting{}, err
-	}
-	post := posting.Posting{
-		UID: valueUID(p, e.Lang, stored), Type: valuePostingType(e.Lang), ValType: typ,
-		Value: stored, Lang: []byte(e.Lang), StartTS: startTS,
-	}
-	if e.Op == Set {
-		post.Facets, err = appendFacets(nil, e.Facets)
-	}
-	return post, err
-}
-
 // notUnique is the error of a @unique value that another subject holds.
 func notUnique(other uint64, held bool) error {
 	if !held {
@@ -160,51 +143,6 @@ func holds(p *schema.Predicate, stands, named *posting.Posting) bool {
 		return true
 	}
 	return p.Type == value.Password && value.VerifyPassword(stands.Value, named.Value)
-}
-
-// appendFacets appends the wire form of an edge's facets.
-func appendFacets(dst []byte, facets []Facet) ([]byte, error) {
-	if len(facets) == 0 {
-		return dst, nil
-	}
-	fs := make([]posting.Facet, len(facets))
-	var tokens token.Buffer
-	for i, f := range facets {
-		fs[i] = posting.Facet{Key: f.Key, Type: f.Type, Value: f.Value}
-		if err := checkFacet(&f); err != nil {
-			return dst, err
-		}
-		if f.Type != posting.FacetString {
-			continue
-		}
-		tokens.Reset()
-		if err := token.FacetTokens(&tokens, string(f.Value)); err != nil {
-			return dst, fmt.Errorf("facet %q: %w", f.Key, err)
-		}
-		for j := range tokens.Len() {
-			fs[i].Tokens = append(fs[i].Tokens, string(tokens.At(j)))
-		}
-	}
-	return posting.AppendFacets(dst, fs)
-}
-
-// facetValueTypes are the value types of the same name.
-var facetValueTypes = [...]value.Type{
-	posting.FacetString:   value.String,
-	posting.FacetInt:      value.Int,
-	posting.FacetFloat:    value.Float,
-	posting.FacetBool:     value.Bool,
-	posting.FacetDateTime: value.DateTime,
-}
-
-func checkFacet(f *Facet) error {
-	if int(f.Type) >= len(facetValueTypes) {
-		return badEdge("facet %q: type %d", f.Key, f.Type)
-	}
-	if err := value.Check(facetValueTypes[f.Type], f.Value); err != nil {
-		return fmt.Errorf("facet %q: %w", f.Key, err)
-	}
-	return nil
 }
 
 // appendTokens appends every token of a value of the predicate, in the order

@@ -10,6 +10,7 @@ import (
 // data list, and derives the records that follow.
 func (w *worker) foldMany(edges []subjectEdge) error {
 	p := w.pp.p
+	w.arena = w.arena[:0]
 	w.delta.Reset(w.base, p.Count)
 	if w.own != nil {
 		if err := w.delta.Load(w.own); err != nil {
@@ -105,7 +106,7 @@ func (w *worker) current() []uint64 {
 }
 
 func (w *worker) foldSetTarget(e *Edge) error {
-	raw, err := appendFacets(nil, e.Facets)
+	raw, err := w.arenaFacets(e)
 	if err != nil {
 		return err
 	}
@@ -167,8 +168,37 @@ func (w *worker) found(uid uint64) uint8 {
 	return 0
 }
 
+// arenaFacets encodes an edge's facets into the memory that the subject's
+// delta lives on until it is encoded.
+func (w *worker) arenaFacets(e *Edge) (raw []byte, err error) {
+	from := len(w.arena)
+	w.arena, err = w.facetEncoder.append(w.arena, e.Facets)
+	return w.arena[from:len(w.arena):len(w.arena)], err
+}
+
+// valuePosting is the posting that an edge with a value sets or deletes, in
+// the same memory.
+func (w *worker) valuePosting(e *Edge) (post posting.Posting, err error) {
+	from := len(w.arena)
+	var typ value.Type
+	if w.arena, typ, err = appendStored(w.arena, w.pp.p, e); err != nil {
+		return post, err
+	}
+	mid := len(w.arena)
+	w.arena = append(w.arena, e.Lang...)
+	stored, lang := w.arena[from:mid:mid], w.arena[mid:len(w.arena):len(w.arena)]
+	post = posting.Posting{
+		UID: valueUID(w.pp.p, e.Lang, stored), Type: valuePostingType(e.Lang), ValType: typ,
+		Value: stored, Lang: lang, StartTS: w.b.txn.startTS,
+	}
+	if e.Op == Set {
+		post.Facets, err = w.arenaFacets(e)
+	}
+	return post, err
+}
+
 func (w *worker) foldSetValue(e *Edge) error {
-	post, err := valuePosting(w.pp.p, e, w.b.txn.startTS)
+	post, err := w.valuePosting(e)
 	if err != nil {
 		return err
 	}
@@ -277,7 +307,7 @@ func (s *idSet) add(ids []uint32) {
 func (s *idSet) has(id uint32) bool { return int(id) < len(s.of) && s.of[id] == s.stamp }
 
 func (w *worker) foldDeleteValue(e *Edge) error {
-	post, err := valuePosting(w.pp.p, e, w.b.txn.startTS)
+	post, err := w.valuePosting(e)
 	if err != nil {
 		return err
 	}

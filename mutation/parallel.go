@@ -73,10 +73,13 @@ type worker struct {
 	post                 posting.Posting
 	key, value, valueKey []byte
 	stored, lang, facets []byte
-	merge                keyTable
-	owned                []ownedKey
-	segments             []segment
-	recs, ordered        []record
+	// arena holds what the delta in hand refers to.
+	arena         []byte
+	facetEncoder  facetEncoder
+	merge         keyTable
+	owned         []ownedKey
+	segments      []segment
+	recs, ordered []record
 }
 
 // begin takes a part in hand.

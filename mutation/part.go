@@ -60,6 +60,33 @@ func (pt *part) facetsAt(ref uint32) []byte {
 	return pt.facets[from:pt.facetsEnds[ref-1]]
 }
 
+// sizeSamples is how many edges are looked at to guess at the size of all.
+const sizeSamples = 8
+
+// dataSize guesses at the size of a data key with its delta.
+func (w *worker) dataSize(edges []subjectEdge) int {
+	size := len(w.pp.dataKey) + 8 + posting.RefPostingSize(value.UID, posting.OpSet, w.b.txn.startTS)
+	if w.pp.p.Type == value.UID {
+		if !w.pp.p.List {
+			size += posting.DeleteAllSize(w.b.txn.startTS)
+		}
+		return size
+	}
+	n := min(len(edges), sizeSamples)
+	longest := 0
+	for i := range n {
+		longest = max(longest, len(w.b.batch.Edges[edges[i*len(edges)/n].edge].Value.Data))
+	}
+	return size + min(longest, maxGuess) + valueFields
+}
+
+const (
+	// maxGuess bounds what a few long values make of the guess, and valueFields
+	// is what a value's posting has beyond a uid's.
+	maxGuess    = 256
+	valueFields = 6
+)
+
 // sweepSubjects is how many subjects' old lists are read before they are
 // folded.
 const sweepSubjects = 256
@@ -75,7 +102,7 @@ func (w *worker) foldPart(pp *predicatePlan, n int) error {
 	w.begin(pp, pt, n)
 	w.sweep = w.b.txn.reader.Sweep(pp.dataKey)
 	defer w.sweep.Close()
-	w.run.Grow(len(pt.edges), 0)
+	w.run.Grow(len(pt.edges), len(pt.edges)*w.dataSize(pt.edges))
 	for rest := pt.edges; len(rest) > 0; {
 		if err := w.b.stopped(); err != nil {
 			return err
@@ -177,7 +204,7 @@ func (w *worker) foldOnly(n uint32) (done bool, err error) {
 		return false, nil
 	}
 	w.edge = n
-	if w.facets, err = appendFacets(w.facets[:0], e.Facets); err != nil {
+	if w.facets, err = w.facetEncoder.append(w.facets[:0], e.Facets); err != nil {
 		return true, err
 	}
 	if e.Object == ObjectUID {

@@ -30,6 +30,7 @@ type serial struct {
 
 	key          []byte // scratch
 	newer, older token.Buffer
+	facets       facetEncoder
 }
 
 // working is a list that the batch has touched.
@@ -217,7 +218,7 @@ func (c *change) emitData(uid uint64) {
 }
 
 func (c *change) setTarget(e *Edge) error {
-	facets, err := appendFacets(nil, e.Facets)
+	facets, err := c.s.facets.append(nil, e.Facets)
 	if err != nil {
 		return err
 	}
@@ -342,8 +343,25 @@ func (c *change) move(kind posting.Kind, uid uint64, from, to, found int) error 
 	return nil
 }
 
+// valuePosting is the posting that an edge with a value sets or deletes; its
+// memory is its own.
+func (c *change) valuePosting(e *Edge) (posting.Posting, error) {
+	stored, typ, err := appendStored(nil, c.p, e)
+	if err != nil {
+		return posting.Posting{}, err
+	}
+	post := posting.Posting{
+		UID: valueUID(c.p, e.Lang, stored), Type: valuePostingType(e.Lang), ValType: typ,
+		Value: stored, Lang: []byte(e.Lang), StartTS: c.s.txn.startTS,
+	}
+	if e.Op == Set {
+		post.Facets, err = c.s.facets.append(nil, e.Facets)
+	}
+	return post, err
+}
+
 func (c *change) setValue(e *Edge) error {
-	post, err := valuePosting(c.p, e, c.s.txn.startTS)
+	post, err := c.valuePosting(e)
 	if err != nil {
 		return err
 	}
@@ -498,7 +516,7 @@ func (c *change) holdsValue(other uint64, post *posting.Posting) (bool, error) {
 }
 
 func (c *change) deleteValue(e *Edge) error {
-	post, err := valuePosting(c.p, e, c.s.txn.startTS)
+	post, err := c.valuePosting(e)
 	if err != nil {
 		return err
 	}
