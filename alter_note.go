@@ -3,6 +3,7 @@ package edgemill
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/edgemill/edgemill/mutation"
@@ -122,6 +123,21 @@ func (db *DB) recoverAlter(ctx context.Context) error {
 	}
 	db.allow(n.Predicates)
 	return nil
+}
+
+// recoverAtOpen is recoverAlter for a store that is being opened. Where there is
+// no space for it, it is left to the next Alter, unless half of the values are
+// converted: such data would read wrong.
+func (db *DB) recoverAtOpen(ctx context.Context) error {
+	err := db.recoverAlter(ctx)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, posting.ErrNoSpace) && db.note().ConvertTS == 0 {
+		db.logAlter("an interrupted alter is not cleaned up", "error", err)
+		return nil
+	}
+	return fmt.Errorf("cleaning up after an interrupted alter: %w", err)
 }
 
 // allow lets transactions commit again that an Alter barred which could not be

@@ -116,4 +116,4 @@ func (l *alterLimits) reach(p alterPoint) error {
 	return l.at(p)
 }
 
-var defaultAlterLimits = alterLimits{postings: 64 << 20, commit: 4 << 20}
+func defaultAlterLimits() alterLimits { return alterLimits{postings: 64 << 20, commit: 4 << 20} }

@@ -73,7 +73,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	db := &DB{opts: opts, store: store, applier: applier, altering: newAlterLock(), alterLimits: defaultAlterLimits}
+	db := &DB{opts: opts, store: store, applier: applier, altering: newAlterLock(), alterLimits: defaultAlterLimits()}
 	if err := db.start(ctx); err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
 	}
@@ -94,7 +94,7 @@ func (db *DB) start(ctx context.Context) error {
 	if db.uids, err = openUIDs(ctx, db.store); err != nil {
 		return err
 	}
-	return db.recoverAlter(ctx)
+	return db.recoverAtOpen(ctx)
 }
 
 // Close ends the DB. Transactions that are open fail; what was acknowledged is

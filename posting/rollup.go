@@ -29,12 +29,12 @@ func ListEntries(key []byte, l Complete, version uint64) []Entry {
 	return splitEntries(key, parts, nil, version)
 }
 
-// SetOnce reports that the list was read from one delta that only sets. It then
-// keeps the rules for the lists of @count predicates, whether or not it was
-// written for one.
+// SetOnce reports that the list was read from one delta that only sets, on
+// nothing. It then keeps the rules for the lists of @count predicates, whether or
+// not it was written for one.
 func (l *List) SetOnce() bool {
 	other := func(p Posting) bool { return p.Op != OpSet }
-	return l != nil && l.deltas == 1 && len(l.parts) == 0 && !slices.ContainsFunc(l.changes, other)
+	return l != nil && l.deltas == 1 && !l.all && len(l.parts) == 0 && !slices.ContainsFunc(l.changes, other)
 }
 
 // RollUp reads the list under the key and returns what replaces its deltas: a
