@@ -29,6 +29,9 @@ func (s *step) check(ctx context.Context, r *posting.Reader) error {
 		return nil
 	}
 	return r.WalkLists(ctx, s.prefix(posting.KindData), nil, func(key []byte, l *posting.List) error {
+		if s.old == nil && s.new.Type == value.UID && !s.new.List && l.Len() > 1 {
+			return s.failAt(key, fmt.Errorf("%w: %d targets are stored, and %s was asked for", ErrDataInTheWay, l.Len(), typeText(s.new)))
+		}
 		for p := range l.Postings(0) {
 			if err := refuse(&p); err != nil {
 				return s.failAt(key, err)

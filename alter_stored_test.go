@@ -49,6 +49,11 @@ func TestAlterOnDataWithoutSchema(t *testing.T) {
 		{"other type", valueEntry(5, posting.DeleteAllUID, value.Bool, "\x01"), "p: string .", false},
 		{"list as single", valueEntry(5, list, value.String, "ann"), "p: string .", false},
 		{"single as list", valueEntry(5, posting.DeleteAllUID, value.String, "ann"), "p: [string] .", false},
+		{"two targets as one", posting.Entry{
+			Key:   posting.AppendDataKey(nil, 0, "p", 5),
+			Value: posting.AppendRefPosting(posting.AppendRefPosting(nil, 7, value.UID, posting.OpSet, 1), 8, value.UID, posting.OpSet, 1),
+			Meta:  posting.MetaDelta,
+		}, "p: uid .", false},
 		{"value as uid", valueEntry(5, posting.DeleteAllUID, value.String, "ann"), "p: uid .", false},
 	}
 	for _, tt := range tests {

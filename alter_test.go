@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/edgemill/edgemill/mutation"
@@ -424,7 +426,7 @@ func TestAlterAmongTransactions(t *testing.T) {
 	db := openAlter(t, "p: [uid] . q: string @index(exact) .")
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
-	var changed, others int
+	var changed, others atomic.Int64
 	for i, statement := range []string{"p: [uid] .", "q: string ."} {
 		clients.Go(func() {
 			edges := newRandomEdges(t, uint64(i), statement)
@@ -437,25 +439,25 @@ func TestAlterAmongTransactions(t *testing.T) {
 				err := db.tryMutate(edges.batch(t, 3))
 				switch {
 				case i == 0 && errors.Is(err, ErrSchemaChanged):
-					changed++
+					changed.Add(1)
 				case err != nil:
 					t.Errorf("%s: %v", statement, err)
 					return
 				case i == 1:
-					others++
+					others.Add(1)
 				}
 			}
 		})
 	}
-	for range 15 {
+	for n := 0; n < 15 || n < 5000 && (changed.Load() == 0 || others.Load() == 0); n++ {
 		require.NoError(t, db.Alter(ctx, "p: [uid] @reverse @count ."))
 		require.NoError(t, db.Alter(ctx, "p: [uid] ."))
 	}
 	require.NoError(t, db.Alter(ctx, "p: [uid] @reverse @count ."))
 	close(stop)
 	clients.Wait()
-	require.Positive(t, changed)
-	require.Positive(t, others)
+	require.Positive(t, changed.Load())
+	require.Positive(t, others.Load())
 
 	want := openAlter(t, db.SchemaText())
 	want.mutateForTest(t, heldNow(t, db))
@@ -513,4 +515,79 @@ func TestAlterLockGivesUp(t *testing.T) {
 	require.ErrorIs(t, db.Alter(ctx, "q: int ."), context.Canceled)
 	db.altering.unlock()
 	require.NoError(t, db.Alter(context.Background(), "q: int ."))
+}
+
+// TestAlterSeenByViews reads while indexes come and go and values become lists:
+// a view sees what its schema says, whole.
+func TestAlterSeenByViews(t *testing.T) {
+	ctx := context.Background()
+	const lists = 8
+	var text, data strings.Builder
+	for i := range lists {
+		fmt.Fprintf(&text, "v%d: string .\n", i)
+		for subject := 1; subject <= 30; subject++ {
+			fmt.Fprintf(&data, "<%d> <v%d> \"a%d\" .\n", subject, i, subject%3)
+		}
+	}
+	db := openAlter(t, text.String())
+	db.mutateForTest(t, alterEdges(t, "{ set {"+data.String()+"} }"))
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	var kept, notKept atomic.Int64
+	for i := range 2 {
+		readers.Go(func() {
+			for n := i; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					seeWhole(t, db, fmt.Sprintf("v%d", n%lists), &kept, &notKept)
+				}
+			}
+		})
+	}
+	for i := range lists {
+		for _, form := range []string{"string @index(exact)", "string", "[string] @index(exact) @count", "[string]"} {
+			require.NoError(t, db.Alter(ctx, fmt.Sprintf("v%d: %s .", i, form)))
+		}
+	}
+	for n := 0; n < 2000 && (kept.Load() == 0 || notKept.Load() == 0); n++ {
+		require.NoError(t, db.Alter(ctx, fmt.Sprintf("v%d: [string] @index(exact) .", n%lists)))
+		require.NoError(t, db.Alter(ctx, fmt.Sprintf("v%d: [string] .", n%lists)))
+	}
+	close(stop)
+	readers.Wait()
+	require.Positive(t, kept.Load())
+	require.Positive(t, notKept.Load())
+	requireVerified(t, db)
+}
+
+// seeWhole checks that a view finds all ten subjects of a value by the index, if
+// its schema keeps one, and the one value of a subject.
+func seeWhole(t *testing.T, db *DB, pred string, kept, notKept *atomic.Int64) {
+	v, err := db.View(context.Background(), 0)
+	if !assert.NoError(t, err) {
+		return
+	}
+	defer v.Close()
+	p, _ := v.Schema().Predicate(0, pred)
+	subjects, err := v.Lookup(pred, "exact", "a1", "")
+	if p.Indexed() {
+		kept.Add(1)
+		assert.NoError(t, err)
+		assert.Len(t, subjects, 10, "%s", p)
+	} else {
+		notKept.Add(1)
+		assert.ErrorIs(t, err, ErrNotKept)
+	}
+	values, err := v.Values(4, pred)
+	assert.NoError(t, err)
+	if assert.Len(t, values, 1, "%s", p) {
+		assert.Equal(t, "a1", string(values[0].Value.Data))
+	}
+	if !p.List {
+		_, found, err := v.Value(4, pred)
+		assert.NoError(t, err)
+		assert.True(t, found, "%s", p)
+	}
 }
