@@ -44,6 +44,30 @@ func (c *Chunk) Line() int { return c.line }
 // Len is the number of bytes of the chunk's text.
 func (c *Chunk) Len() int { return len(c.data) }
 
+// TextAt gives what the chunk has on a line of the input, at most some 80 bytes,
+// for errors that are found after parsing. A line outside of the chunk gives "".
+func (c *Chunk) TextAt(line int) string {
+	rest := c.data
+	for n := c.line; n < line; n++ {
+		i := bytes.IndexAny(rest, "\r\n")
+		if i < 0 {
+			return ""
+		}
+		if rest[i] == '\r' && i+1 < len(rest) && rest[i+1] == '\n' {
+			i++
+		}
+		rest = rest[i+1:]
+	}
+	if line < c.line {
+		return ""
+	}
+	end := bytes.IndexAny(rest, "\r\n")
+	if end < 0 {
+		end = len(rest)
+	}
+	return around(rest, min(end, textBefore))
+}
+
 const (
 	chunkSize = 1 << 20
 	// maxStatement bounds one statement: a line of N-Quads, a top-level object

@@ -107,6 +107,31 @@ func (n *Names) Len() int {
 	return sum
 }
 
+// Greatest is the greatest uid below limit that a name has, 0 if there is none.
+// It goes over all names.
+func (n *Names) Greatest(limit uint64) uint64 {
+	var greatest uint64
+	for i := range n.parts {
+		n.parts[i].each(func(_ []byte, uid uint64) {
+			if uid < limit {
+				greatest = max(greatest, uid)
+			}
+		})
+	}
+	return greatest
+}
+
+// each calls f with each name of the part, which f doesn't keep.
+func (p *namePart) each(f func(name []byte, uid uint64)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, slot := range p.mu.slots {
+		if slot != 0 {
+			f(p.record(slot))
+		}
+	}
+}
+
 // tagOf is the part of a hash that is kept in the slot, where it saves most
 // comparisons of unequal names.
 func tagOf(h uint64) uint64 { return h >> slotTagShift << slotTagShift }

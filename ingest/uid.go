@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 )
 
@@ -34,6 +35,16 @@ func parseUID(text []byte) (uint64, error) {
 	}
 	if uid == 0 || uid > maxUID {
 		return 0, errUIDRange
+	}
+	return uid, nil
+}
+
+// ParseUID reads a uid as text outside of a graph has it, such as a command's
+// arguments: decimal, or 0x and hexadecimal digits.
+func ParseUID(text string) (uint64, error) {
+	uid, err := parseUID([]byte(text))
+	if err != nil {
+		return 0, fmt.Errorf("uid %.40q: %w", text, err)
 	}
 	return uid, nil
 }
