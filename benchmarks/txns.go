@@ -1,0 +1,136 @@
+package benchmarks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/edgemill/edgemill"
+	"github.com/edgemill/edgemill/conflict"
+	"github.com/edgemill/edgemill/mutation"
+	"github.com/edgemill/edgemill/posting"
+)
+
+const (
+	// txnEdges is the size of the batches of the Txns cases, which have one
+	// batch a transaction.
+	txnEdges = 200
+	// upsertPredicates and upsertValues are what contended edges are about;
+	// upsertSkew is the exponent of the values' Zipf distribution.
+	upsertPredicates = 20
+	upsertValues     = 2000
+	upsertSkew       = 1.1
+)
+
+// txnCases are many clients, each with a transaction after the other on new
+// subjects; an operation is a transaction that was committed. The clients of
+// free ones have no conflict key in common, and are run with commits that wait
+// for the disk and with ones that do not. Contended ones meet in @upsert values
+// of which some are far more frequent than others; whoever is refused begins
+// again at once.
+func txnCases() []Case {
+	var cases []Case
+	for _, clients := range []int{1, 8, 64} {
+		for _, kind := range []struct {
+			name   string
+			commit posting.CommitOptions
+		}{{"synced", posting.CommitOptions{}}, {"unsynced", posting.CommitOptions{NoSync: true}}} {
+			cases = append(cases, Case{
+				Name: fmt.Sprintf("Txns/free/%s/clients=%d", kind.name, clients),
+				Run: func(ctx context.Context, m Meter, n int) error {
+					return runTxns(ctx, m, n, clients, kind.commit, freeSchema, freeBatch)
+				},
+			})
+		}
+	}
+	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
+		cases = append(cases, Case{
+			Name: fmt.Sprintf("Txns/contended/nogate/clients=%d", clients),
+			Run: func(ctx context.Context, m Meter, n int) error {
+				return runTxns(ctx, m, n, clients, posting.CommitOptions{}, contendedSchema(), contendedBatch)
+			},
+		})
+	}
+	return cases
+}
+
+const freeSchema = "name: string @index(exact) .\nlink: [uid] @reverse ."
+
+// freeBatch is the n-th batch of free transactions: a name of its own and a
+// link for each subject.
+func freeBatch(n int) mutation.Batch {
+	b := freshBatch(n, txnEdges/2)
+	for i := range uint64(txnEdges / 2) {
+		subject := b.Fresh[0].First + i
+		b.Edges = append(b.Edges,
+			mutation.Edge{Subject: subject, Predicate: "name", Value: text("name-%d", subject)},
+			mutation.Edge{Subject: subject, Predicate: "link", Object: mutation.ObjectUID, Target: 1 + subject%1000})
+	}
+	return b
+}
+
+func contendedSchema() string {
+	var s string
+	for i := range upsertPredicates {
+		s += fmt.Sprintf("%s: string @index(exact) @upsert .\n", predicateName(i))
+	}
+	return s
+}
+
+// contendedBatch is the n-th batch of contended transactions, the same each
+// time.
+func contendedBatch(n int) mutation.Batch {
+	b := freshBatch(n, txnEdges)
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	zipf := rand.NewZipf(r, upsertSkew, 1, upsertValues-1)
+	for i := range uint64(txnEdges) {
+		b.Edges = append(b.Edges, mutation.Edge{
+			Subject:   b.Fresh[0].First + i,
+			Predicate: predicateName(r.IntN(upsertPredicates)),
+			Value:     text("value-%d", zipf.Uint64()),
+		})
+	}
+	return b
+}
+
+// freshBatch has no edges yet, but so many subjects that no other batch has.
+func freshBatch(n, subjects int) mutation.Batch {
+	first := uint64(firstSubject + n*subjects)
+	return mutation.Batch{Fresh: []mutation.UIDRange{{First: first, Last: first + uint64(subjects) - 1}}}
+}
+
+func runTxns(
+	ctx context.Context, m Meter, n, clients int, commit posting.CommitOptions,
+	schema string, batch func(int) mutation.Batch,
+) (err error) {
+	db, err := openDB(ctx, m.Dir(), schema, mutation.DefaultOptions(), commit)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	batches := make([]mutation.Batch, n)
+	for i := range batches {
+		batches[i] = batch(i)
+	}
+	var refused atomic.Int64
+	m.ResetTimer()
+	err = onClients(clients, n, func(i int) error { return untilCommitted(ctx, db, &batches[i], &refused) })
+	m.StopTimer()
+	reportEdges(m, n, txnEdges)
+	m.ReportMetric(float64(n)/m.Elapsed().Seconds(), "txn/s")
+	m.ReportMetric(float64(refused.Load())/float64(n), "refused/op")
+	return err
+}
+
+// untilCommitted runs the transaction until it goes through.
+func untilCommitted(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error {
+	for {
+		err := mutateOnce(ctx, db, b)
+		if !errors.Is(err, conflict.ErrConflict) {
+			return err
+		}
+		refused.Add(1)
+	}
+}
