@@ -74,3 +74,9 @@ func (r Rules) Reverse(fp uint64) uint64 {
 	}
 	return 0
 }
+
+// Counted is the key of a list whose number of postings a write may change. No
+// transaction has it when it commits: it has the buckets of the numbers, which
+// it knows once it has read the list. At a Gate it stands for those, since two
+// transactions that change the number of one list meet in some bucket.
+func (r Rules) Counted(fp uint64) uint64 { return r.star(fp) }

@@ -3,7 +3,6 @@ package conflict
 import (
 	"slices"
 	"strconv"
-	"sync"
 )
 
 // Mode says how a transaction's keys are put before an arbiter that knows only
@@ -30,22 +29,10 @@ type Set struct {
 // NewSet makes a set of keys in any order, zeros and repetitions among them.
 // It keeps neither slice.
 func NewSet(exclusive, shared []uint64) Set {
-	var s Set
-	if len(exclusive) < sortApart || len(shared) < sortApart {
-		s = Set{Exclusive: distinct(exclusive), Shared: distinct(shared)}
-	} else {
-		var join sync.WaitGroup
-		join.Go(func() { s.Shared = distinct(shared) })
-		s.Exclusive = distinct(exclusive)
-		join.Wait()
-	}
+	s := Set{Exclusive: distinct(exclusive), Shared: distinct(shared)}
 	s.Shared = without(s.Shared, s.Exclusive)
 	return s
 }
-
-// sortApart is the number of keys of either kind from which the two are sorted
-// side by side.
-const sortApart = 4096
 
 func distinct(keys []uint64) []uint64 {
 	if len(keys) == 0 {
