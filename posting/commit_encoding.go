@@ -50,14 +50,16 @@ type limits struct {
 }
 
 // encodeCommit encodes the commit, or refuses with ErrBadCommit what Badger
-// would refuse once it is too late.
+// would refuse once it is too late. The deltas are put in the order of their
+// keys here, on the caller's time: Badger takes sorted keys about three times
+// as fast as shuffled ones.
 func encodeCommit(c *Commit, lim limits) (encodedCommit, error) {
 	e := encodedCommit{ts: c.TS, applied: c.Applied, data: make([]byte, 0, encodedSize(c))}
 	e.data = binary.LittleEndian.AppendUint64(e.data, c.TS)
 	e.data = binary.LittleEndian.AppendUint64(e.data, c.Applied)
 	if c.Deltas != nil {
-		for key, value := range c.Deltas.All() {
-			if err := e.add(Entry{Key: key, Value: value, Meta: MetaDelta, Version: c.TS}, lim); err != nil {
+		for _, kv := range c.Deltas.Sorted() {
+			if err := e.add(Entry{Key: kv.Key, Value: kv.Value, Meta: MetaDelta, Version: c.TS}, lim); err != nil {
 				return encodedCommit{}, err
 			}
 		}
