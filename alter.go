@@ -65,21 +65,30 @@ func (db *DB) Alter(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := db.altering.lock(ctx); err != nil {
+	ctx, leave, err := db.calls.enterLong(ctx)
+	if err != nil {
 		return fmt.Errorf("alter: %w", err)
+	}
+	defer leave()
+	if err := db.alter(ctx, parsed); err != nil {
+		return fmt.Errorf("alter: %w", db.calls.closedError(ctx, err))
+	}
+	return nil
+}
+
+func (db *DB) alter(ctx context.Context, parsed *schema.Schema) error {
+	if err := db.altering.lock(ctx); err != nil {
+		return err
 	}
 	defer db.altering.unlock()
 	if err := db.recoverAlter(ctx); err != nil {
-		return fmt.Errorf("alter: finishing the one before: %w", err)
+		return fmt.Errorf("finishing the one before: %w", err)
 	}
 	a := db.planAlter(parsed)
 	if len(a.steps)+len(a.types) == 0 {
 		return nil
 	}
-	if err := a.run(ctx); err != nil {
-		return fmt.Errorf("alter: %w", err)
-	}
-	return nil
+	return a.run(ctx)
 }
 
 // alterLock is held by the one Alter that runs. Waiting for it can be given up.
@@ -226,10 +235,11 @@ func (a *alteration) run(ctx context.Context) error {
 		// the store is opened again, which finds the new schema in the log.
 		return err
 	case err != nil:
-		return errors.Join(err, a.undo(ctx))
+		return errors.Join(err, a.undo())
 	}
-	// What was published is in force, so from here on nothing is given up.
-	if err := a.finish(context.WithoutCancel(ctx)); err != nil {
+	// What was published is in force, so from here on nothing is given up, but
+	// when the DB closes: opened again, it finds the note and goes on.
+	if err := a.finish(a.db.calls.open); err != nil {
 		return fmt.Errorf("the new schema is in force, but not all that it drops is removed yet: %w", err)
 	}
 	a.db.logAlter("schema altered", "predicates", len(a.steps), "types", len(a.types), "took", time.Since(begun))
@@ -360,8 +370,8 @@ func (a *alteration) entries(ts uint64) []posting.Entry {
 // undo takes away what a failed Alter built. What cannot be taken away now is
 // in nobody's way, and the next Alter or Open does it; where values were left
 // converted, the predicates stay barred until then.
-func (a *alteration) undo(ctx context.Context) error {
-	err := a.finish(context.WithoutCancel(ctx))
+func (a *alteration) undo() error {
+	err := a.finish(a.db.calls.open)
 	if err == nil || a.db.note().ConvertTS == 0 {
 		a.mark(false)
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	MemTableSize int64
 	// Commit bounds groups of commits and says how safe an answer is.
 	Commit posting.CommitOptions
+	// MaxWaiting is how many transactions of RunTxn may wait at the gate; 0 for
+	// any number.
+	MaxWaiting int
 	// Logger takes what there is to tell; nil for none.
 	Logger *slog.Logger
 }
@@ -43,8 +46,10 @@ type DB struct {
 	opts    Options
 	store   *posting.Store
 	oracle  *conflict.Oracle
+	gate    *conflict.Gate
 	applier *mutation.Applier
 	uids    *uidLease
+	calls   *calls
 
 	// altering is held by the one Alter that runs.
 	altering    alterLock
@@ -73,7 +78,10 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	db := &DB{opts: opts, store: store, applier: applier, altering: newAlterLock(), alterLimits: defaultAlterLimits()}
+	db := &DB{
+		opts: opts, store: store, applier: applier, calls: newCalls(), gate: conflict.NewGate(opts.MaxWaiting),
+		altering: newAlterLock(), alterLimits: defaultAlterLimits(),
+	}
 	if err := db.start(ctx); err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
 	}
@@ -97,10 +105,17 @@ func (db *DB) start(ctx context.Context) error {
 	return db.recoverAtOpen(ctx)
 }
 
-// Close ends the DB. Transactions that are open fail; what was acknowledged is
-// kept. It is called once, when no call to the DB runs.
+// Close ends the DB. It may come at any moment: calls that wait end with
+// ErrClosed, batches that are being applied are broken off, commits that have
+// been decided are answered, and Close waits for all of that. Transactions and
+// views that are open fail from then on. What was acknowledged is kept. A second
+// Close is ErrClosed.
 func (db *DB) Close() error {
+	if !db.calls.close() {
+		return ErrClosed
+	}
 	db.oracle.Close()
+	db.calls.wait()
 	flushed := db.store.Flush(context.Background())
 	saved := db.store.UpdateState(func(s *posting.State) {
 		s.LastTS = max(s.LastTS, db.store.MaxVersion())

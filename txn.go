@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/edgemill/edgemill/conflict"
 	"github.com/edgemill/edgemill/mutation"
 	"github.com/edgemill/edgemill/posting"
 	"github.com/edgemill/edgemill/schema"
@@ -24,20 +25,30 @@ type Txn struct {
 		// greatest is the greatest uid below 2^63 that an edge named.
 		greatest uint64
 		ended    bool
+		gated    gated
 		// running is the number of calls that use the snapshot.
 		running sync.WaitGroup
 	}
 }
 
 // Begin begins a transaction that sees every commit acknowledged before.
-func (db *DB) Begin(ctx context.Context) (*Txn, error) {
+func (db *DB) Begin(ctx context.Context) (*Txn, error) { return db.begin(ctx, nil) }
+
+// begin begins a transaction that has the pass, if it is not nil.
+func (db *DB) begin(ctx context.Context, pass *conflict.Pass) (*Txn, error) {
+	if err := db.calls.enter(); err != nil {
+		return nil, err
+	}
+	defer db.calls.leave()
 	db.schema.RLock()
 	defer db.schema.RUnlock()
 	ts, err := db.oracle.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, db.calls.closedError(ctx, err)
 	}
-	return &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxn(db.store, ts)}, nil
+	t := &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxn(db.store, ts)}
+	t.mu.gated.pass = pass
+	return t, nil
 }
 
 // StartTS returns the start timestamp.
@@ -53,11 +64,17 @@ func (t *Txn) enter() error {
 	if t.mu.ended {
 		return ErrClosed
 	}
+	if err := t.db.calls.enter(); err != nil {
+		return err
+	}
 	t.mu.running.Add(1)
 	return nil
 }
 
-func (t *Txn) leave() { t.mu.running.Done() }
+func (t *Txn) leave() {
+	t.mu.running.Done()
+	t.db.calls.leave()
+}
 
 // Fresh states that the uids were handed out for this transaction (NewUIDs)
 // and nothing is stored of them, so that their old state need not be read. A
@@ -79,16 +96,34 @@ func (t *Txn) Fresh(uids mutation.UIDRange) {
 }
 
 // Mutate applies a batch of edges, in order. It all takes effect in the
-// transaction, or on an error none of it; the transaction goes on either way.
+// transaction, or on an error none of it; the transaction goes on either way,
+// but for conflict.ErrConflict, which a transaction of RunTxn may get.
 func (t *Txn) Mutate(ctx context.Context, edges []mutation.Edge) (mutation.Report, error) {
 	if err := t.enter(); err != nil {
 		return mutation.Report{}, err
 	}
 	defer t.leave()
+	if err := t.admit(edges); err != nil {
+		return mutation.Report{}, err
+	}
+	return t.applyEntered(ctx, edges)
+}
+
+// apply is Mutate without a look at the gate.
+func (t *Txn) apply(ctx context.Context, edges []mutation.Edge) (mutation.Report, error) {
+	if err := t.enter(); err != nil {
+		return mutation.Report{}, err
+	}
+	defer t.leave()
+	return t.applyEntered(ctx, edges)
+}
+
+// applyEntered is apply for who has entered.
+func (t *Txn) applyEntered(ctx context.Context, edges []mutation.Edge) (mutation.Report, error) {
 	t.mu.Lock()
 	b := mutation.Batch{Edges: edges, Namespace: t.db.opts.Namespace, Fresh: slices.Clone(t.mu.fresh)}
 	t.mu.Unlock()
-	report, err := t.db.applier.Apply(ctx, t.txn, t.snap, b)
+	report, err := t.db.applier.Apply(t.db.calls.stoppable(ctx), t.txn, t.snap, b)
 	if err == nil {
 		t.named(edges)
 	}
@@ -119,6 +154,13 @@ func (t *Txn) Commit(ctx context.Context) (commitTS uint64, err error) {
 		return 0, ErrClosed
 	}
 	defer t.release()
+	if err := t.refusal(); err != nil {
+		return 0, err
+	}
+	if err := t.db.calls.enter(); err != nil {
+		return 0, err
+	}
+	defer t.db.calls.leave()
 	if err := t.db.uids.observe(t.mu.greatest); err != nil {
 		return 0, err
 	}
@@ -127,21 +169,29 @@ func (t *Txn) Commit(ctx context.Context) (commitTS uint64, err error) {
 	if err := t.db.schema.check(t.txn); err != nil {
 		return 0, err
 	}
-	return t.db.commit(ctx, t.txn)
+	return t.db.commit(ctx, t.txn, t.mu.gated.pass)
 }
 
 // commit asks the oracle and writes. A transaction that wrote nothing has no
 // commit timestamp: it gives its start.
-func (db *DB) commit(ctx context.Context, txn *mutation.Txn) (uint64, error) {
+//
+// The pass is released as soon as the commit is decided. Those who waited for it
+// begin then, at a timestamp above, and Begin waits until the commit can be
+// read: so they do not conflict with it. To release the pass only when the commit can be read would
+// be right too, but Begin would then wait once more, for the commits that were
+// decided meanwhile.
+func (db *DB) commit(ctx context.Context, txn *mutation.Txn, pass *conflict.Pass) (uint64, error) {
 	keys := txn.ConflictKeys()
 	if n, _ := txn.Deltas().Size(); n == 0 && len(keys.Exclusive)+len(keys.Shared) == 0 {
 		return txn.StartTS(), nil
 	}
 	ts, err := db.oracle.Commit(ctx, txn.StartTS(), keys)
+	pass.Release()
 	if err != nil {
-		return 0, err
+		return 0, db.calls.closedError(ctx, err)
 	}
-	return ts, db.store.Commit(ctx, posting.Commit{TS: ts, Deltas: txn.Deltas(), Readable: db.settle(ts)})
+	err = db.store.Commit(ctx, posting.Commit{TS: ts, Deltas: txn.Deltas(), Readable: db.settle(ts)})
+	return ts, db.calls.closedError(ctx, err)
 }
 
 // settle tells the oracle how a commit ended.

@@ -103,4 +103,10 @@ func (u *uidLease) unused() uint64 {
 
 // NewUIDs hands out n uids in a row that nobody has had or named. A
 // transaction that uses them right away says so with Txn.Fresh.
-func (db *DB) NewUIDs(n uint64) (mutation.UIDRange, error) { return db.uids.take(n) }
+func (db *DB) NewUIDs(n uint64) (mutation.UIDRange, error) {
+	if err := db.calls.enter(); err != nil {
+		return mutation.UIDRange{}, err
+	}
+	defer db.calls.leave()
+	return db.uids.take(n)
+}

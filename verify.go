@@ -133,6 +133,11 @@ func (v Violation) compare(o Violation) int {
 // buckets by hash: where two differ, the predicate is read again for the
 // postings of those buckets alone, which are then compared one by one.
 func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (VerifyReport, error) {
+	ctx, leave, err := db.calls.enterLong(ctx)
+	if err != nil {
+		return VerifyReport{}, fmt.Errorf("verify: %w", err)
+	}
+	defer leave()
 	view, err := db.View(ctx, 0)
 	if err != nil {
 		return VerifyReport{}, fmt.Errorf("verify: %w", err)
@@ -144,7 +149,7 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (VerifyReport, err
 	v := &verifier{opts: opts, store: db.store, reader: view.reader, snap: view.snap, pairBytes: pairBytes}
 	v.mu.report.TS = view.ts
 	if err := v.run(ctx); err != nil {
-		return VerifyReport{}, fmt.Errorf("verify: %w", err)
+		return VerifyReport{}, fmt.Errorf("verify: %w", db.calls.closedError(ctx, err))
 	}
 	return v.finish(), nil
 }

@@ -70,12 +70,16 @@ type Value struct {
 // on versions may be gone is conflict.ErrTooOld; the latter can also come from
 // a read whose list was rolled up since and cannot be told any more.
 func (db *DB) View(ctx context.Context, ts uint64) (*View, error) {
+	if err := db.calls.enter(); err != nil {
+		return nil, fmt.Errorf("view: %w", err)
+	}
+	defer db.calls.leave()
 	// As in Begin: the timestamp and the schema belong together.
 	db.schema.RLock()
 	defer db.schema.RUnlock()
 	v := &View{db: db, snap: db.schema.snap, ts: ts, past: ts != 0}
 	if err := v.register(ctx); err != nil {
-		return nil, fmt.Errorf("view: %w", err)
+		return nil, fmt.Errorf("view: %w", db.calls.closedError(ctx, err))
 	}
 	v.reader = db.store.Reader(v.ts)
 	return v, nil
@@ -141,6 +145,10 @@ func (v *View) enter() error {
 		v.mu.RUnlock()
 		return ErrClosed
 	}
+	if err := v.db.calls.enter(); err != nil {
+		v.mu.RUnlock()
+		return err
+	}
 	return nil
 }
 
@@ -149,6 +157,7 @@ func (v *View) leave() {
 		v.txn.leave()
 		return
 	}
+	v.db.calls.leave()
 	v.mu.RUnlock()
 }
 
