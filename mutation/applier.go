@@ -15,7 +15,8 @@ import (
 type Applier struct {
 	opts Options
 	// runs keeps the scratch of batches that are over.
-	runs sync.Pool
+	runs    sync.Pool
+	helpers helpers
 	// inject, set by tests, fails a stage.
 	inject func(stage string) error
 }
@@ -48,6 +49,7 @@ func (a *Applier) Apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	start := time.Now()
 	report, err := a.apply(ctx, txn, snap, &b)
 	report.Edges, report.Took = len(b.Edges), time.Since(start)
+	report.Asked = a.opts.asked(procs())
 	a.opts.Metrics.Applied(&report, err)
 	a.log(ctx, &report, err)
 	return report, err

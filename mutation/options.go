@@ -152,4 +152,13 @@ func (o Options) validate() (Options, error) {
 	return o, o.Parallelism.validate()
 }
 
+// asked is how many workers the options want for a batch that has work for
+// them.
+func (o Options) asked(procs int) int {
+	if o.MinEdges == 0 {
+		return 1
+	}
+	return o.Parallelism.sizing(procs)
+}
+
 func procs() int { return runtime.GOMAXPROCS(0) }

@@ -37,6 +37,10 @@ type batchRun struct {
 	failed atomic.Bool
 	inject func(stage string) error
 	passes []PassTime
+	// helpers are the Applier's, of whom no more than sizing less one work at a
+	// time, for all batches together.
+	helpers *helpers
+	sizing  int
 }
 
 // worker is the scratch of one goroutine of a pass, and what it has written:
@@ -113,7 +117,7 @@ func (a *Applier) takeRun(ctx context.Context, txn *Txn, snap *schema.Snapshot, 
 	}
 	n, _ := txn.deltas.Size()
 	r.ctx, r.txn, r.snap, r.batch, r.earlier = ctx, txn, snap, b, n > 0
-	r.inject = a.inject
+	r.inject, r.helpers, r.sizing = a.inject, &a.helpers, a.opts.Parallelism.sizing(procs())
 	r.failed.Store(false)
 	return r
 }
@@ -206,7 +210,8 @@ func ownersOf(pp *predicatePlan, kind posting.Kind) []task {
 }
 
 // pass runs the tasks, in order, on so many workers at most, and joins them
-// (I5). The caller is one of the workers.
+// (I5). The caller is one of the workers; the others are those of the Applier's
+// helpers that are free.
 func (r *batchRun) pass(name string, workers int, tasks []task) error {
 	if len(tasks) == 0 {
 		return nil
@@ -231,8 +236,10 @@ func (r *batchRun) pass(name string, workers int, tasks []task) error {
 			}
 		}
 	}
+	helping := r.helpers.take(min(workers, len(tasks))-1, r.sizing-1)
+	defer r.helpers.give(helping)
 	var join sync.WaitGroup
-	for _, w := range r.workers[1:min(workers, len(tasks))] {
+	for _, w := range r.workers[1 : 1+helping] {
 		join.Go(func() { work(w) })
 	}
 	work(r.workers[0])

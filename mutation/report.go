@@ -10,6 +10,9 @@ type Report struct {
 	// Workers is the number of workers, and Bound the term that decided it.
 	Workers int
 	Bound   Bound
+	// Asked is the number of workers that the options ask for, 1 where the serial
+	// applier was chosen for all batches.
+	Asked int
 	// Grants are the parts that each predicate was cut into, by name; none
 	// where the serial applier ran.
 	Grants []Grant
@@ -30,6 +33,11 @@ type PassTime struct {
 	Name string
 	Took time.Duration
 }
+
+// NoFanOut reports whether the batch asked for more than one worker and got one:
+// it was too small, or of a kind that only the serial applier takes. (Workers is
+// what its work is cut for; how many help at a moment is not in it.)
+func (r *Report) NoFanOut() bool { return r.Asked > 1 && r.Workers == 1 }
 
 // LogValue groups the figures for one log line.
 func (r *Report) LogValue() slog.Value {
