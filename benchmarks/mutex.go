@@ -24,7 +24,7 @@ const (
 func mutexCases() []Case {
 	var cases []Case
 	for _, w := range ApplyWorkloads() {
-		cases = append(cases, Case{Name: "Mutex/" + w.Name, Mode: "auto", Run: func(ctx context.Context, m Meter, n int) error {
+		cases = append(cases, Case{Name: "Mutex/" + w.Name, Run: func(ctx context.Context, m Meter, n int) error {
 			return runMutex(ctx, m, n, &w)
 		}})
 	}

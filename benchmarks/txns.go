@@ -28,8 +28,8 @@ const (
 // subjects; an operation is a transaction that was committed. The clients of
 // free ones have no conflict key in common, and are run with commits that wait
 // for the disk and with ones that do not. Contended ones meet in @upsert values
-// of which some are far more frequent than others; whoever is refused begins
-// again at once.
+// of which some are far more frequent than others, with RunTxn, whose gate lets
+// them wait for each other, and without: whoever is refused begins again at once.
 func txnCases() []Case {
 	var cases []Case
 	for _, clients := range []int{1, 8, 64} {
@@ -39,19 +39,20 @@ func txnCases() []Case {
 		}{{"synced", posting.CommitOptions{}}, {"unsynced", posting.CommitOptions{NoSync: true}}} {
 			cases = append(cases, Case{
 				Name: fmt.Sprintf("Txns/free/%s/clients=%d", kind.name, clients),
-				Run: func(ctx context.Context, m Meter, n int) error {
-					return runTxns(ctx, m, n, clients, kind.commit, freeSchema, freeBatch)
-				},
+				Run: txnRun{clients, kind.commit, freeSchema, freeBatch, untilCommitted}.run,
 			})
 		}
 	}
 	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
-		cases = append(cases, Case{
-			Name: fmt.Sprintf("Txns/contended/nogate/clients=%d", clients),
-			Run: func(ctx context.Context, m Meter, n int) error {
-				return runTxns(ctx, m, n, clients, posting.CommitOptions{}, contendedSchema(), contendedBatch)
-			},
-		})
+		for _, way := range []struct {
+			name   string
+			commit committing
+		}{{"gate", throughGate}, {"nogate", untilCommitted}} {
+			cases = append(cases, Case{
+				Name: fmt.Sprintf("Txns/contended/%s/clients=%d", way.name, clients),
+				Run:  txnRun{clients, posting.CommitOptions{}, contendedSchema(), contendedBatch, way.commit}.run,
+			})
+		}
 	}
 	return cases
 }
@@ -101,22 +102,32 @@ func freshBatch(n, subjects int) mutation.Batch {
 	return mutation.Batch{Fresh: []mutation.UIDRange{{First: first, Last: first + uint64(subjects) - 1}}}
 }
 
-func runTxns(
-	ctx context.Context, m Meter, n, clients int, commit posting.CommitOptions,
-	schema string, batch func(int) mutation.Batch,
-) (err error) {
-	db, err := openDB(ctx, m.Dir(), schema, mutation.DefaultOptions(), commit)
+// txnRun is how a Txns case is run.
+type txnRun struct {
+	clients int
+	options posting.CommitOptions
+	schema  string
+	batch   func(int) mutation.Batch
+	commit  committing
+}
+
+// committing runs a transaction of one batch until it goes through, and counts
+// how often it was refused.
+type committing func(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error
+
+func (r txnRun) run(ctx context.Context, m Meter, n int) (err error) {
+	db, err := openDB(ctx, m.Dir(), r.schema, mutation.DefaultOptions(), r.options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	batches := make([]mutation.Batch, n)
 	for i := range batches {
-		batches[i] = batch(i)
+		batches[i] = r.batch(i)
 	}
 	var refused atomic.Int64
 	m.ResetTimer()
-	err = onClients(clients, n, func(i int) error { return untilCommitted(ctx, db, &batches[i], &refused) })
+	err = onClients(r.clients, n, func(i int) error { return r.commit(ctx, db, &batches[i], &refused) })
 	m.StopTimer()
 	reportEdges(m, n, txnEdges)
 	m.ReportMetric(float64(n)/m.Elapsed().Seconds(), "txn/s")
@@ -124,7 +135,6 @@ func runTxns(
 	return err
 }
 
-// untilCommitted runs the transaction until it goes through.
 func untilCommitted(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error {
 	for {
 		err := mutateOnce(ctx, db, b)
@@ -133,4 +143,14 @@ func untilCommitted(ctx context.Context, db *edgemill.DB, b *mutation.Batch, ref
 		}
 		refused.Add(1)
 	}
+}
+
+func throughGate(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error {
+	tries := 0
+	_, err := db.RunTxn(ctx, b.Edges, func(context.Context, *edgemill.Txn) error {
+		tries++
+		return nil
+	}, edgemill.FreshUIDs(b.Fresh...))
+	refused.Add(int64(tries - 1))
+	return err
 }
