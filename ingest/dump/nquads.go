@@ -85,7 +85,7 @@ func writeStatements(ctx context.Context, w io.Writer, r *posting.Reader, snap *
 	return r.WalkLists(ctx, prefix, nil, func(key []byte, l *posting.List) error {
 		subject := binary.BigEndian.Uint64(key[len(key)-8:])
 		for post := range l.Postings(0) {
-			e, err := Edge(p, n.Predicate, subject, &post)
+			e, err := edgeOf(p, n.Predicate, subject, &post)
 			if err != nil {
 				return err
 			}
@@ -100,11 +100,11 @@ func writeStatements(ctx context.Context, w io.Writer, r *posting.Reader, snap *
 	})
 }
 
-// Edge is the statement that a posting of a subject's data list stands for; p is
+// edgeOf is the statement that a posting of a subject's data list stands for; p is
 // nil for a predicate that the schema does not have. The edge aliases the
 // posting. A string of a string predicate is given the type default, which
 // AppendNQuad writes without a datatype.
-func Edge(p *schema.Predicate, name string, subject uint64, post *posting.Posting) (mutation.Edge, error) {
+func edgeOf(p *schema.Predicate, name string, subject uint64, post *posting.Posting) (mutation.Edge, error) {
 	e := mutation.Edge{Subject: subject, Predicate: name}
 	facets, err := posting.DecodeFacets(post.Facets)
 	if err != nil {

@@ -113,8 +113,8 @@ func (in Input) fault(err error) error {
 	return &ingest.Error{File: in.Name, Msg: "can't open", Err: err}
 }
 
-// open opens the input.
-func (in Input) open() (*ingest.Source, error) {
+// Open opens the input for reading from its beginning. The caller closes it.
+func (in Input) Open() (*ingest.Source, error) {
 	if in.Reader != nil {
 		return ingest.NewSource(in.Name, in.Reader)
 	}

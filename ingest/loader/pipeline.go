@@ -71,7 +71,7 @@ func readInputs(ctx context.Context, inputs []Input, to chan<- piece) {
 
 // readInput hands on the chunks of one input and returns its size.
 func readInput(ctx context.Context, in Input, before int64, to chan<- piece) (_ int64, err error) {
-	src, err := in.open()
+	src, err := in.Open()
 	if err != nil {
 		return 0, err
 	}
