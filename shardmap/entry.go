@@ -2,7 +2,6 @@ package shardmap
 
 import (
 	"math"
-	"strings"
 	"sync/atomic"
 	"unsafe"
 )
@@ -30,16 +29,15 @@ const (
 // An entry is gone when its value was deleted, and stays gone: a later store of the
 // same key publishes another entry.
 type entry struct {
-	data unsafe.Pointer // the key's first byte; a *string where size is longKey
-	size uint32         // the key's length in bytes, or longKey
-	tag  uint32         // the upper half of the key's hash
+	data unsafe.Pointer // the key's first byte; a *string where the key is long
+	id   uint64         // identity of the key
 	word unsafe.Pointer // atomic; goneMark when gone, else see kind
 }
 
 // numberEntry is the entry of the kind numbers.
 type numberEntry struct {
 	entry
-	num atomic.Uint64 // payload<<2 | state
+	num uint64 // atomic; payload<<2 | state. On 8 bytes everywhere, as the head's size is a multiple of 8.
 }
 
 // cellEntry is the entry of the kind cells.
@@ -48,8 +46,15 @@ type cellEntry[V any] struct {
 	first V
 }
 
-// longKey as a size marks a key too long for 32 bits, whose string stands elsewhere.
+// longKey in the place of a length marks a key too long for 32 bits.
 const longKey = math.MaxUint32
+
+// identity is what two equal keys share and two others mostly don't: the key's length,
+// at most longKey, in the lower half, and the upper half of its hash, here called
+// its tag.
+func identity(hash uint64, key string) uint64 {
+	return hash&^longKey | min(uint64(len(key)), longKey)
+}
 
 // The states of numberEntry.num. An entry that is numBoxed has its value in the cell
 // at entry.word, or still in the payload where that is nil.
@@ -71,37 +76,31 @@ var (
 
 func goneMark() unsafe.Pointer { return unsafe.Pointer(&gone) }
 
-// setKey makes key the key of e, which is not published yet, and copies its bytes
-// unless they are owned, that is, will never change.
-func (e *entry) setKey(tag uint32, key string, owned bool) {
-	if !owned {
-		key = strings.Clone(key)
-	}
-	e.tag = tag
-	if uint64(len(key)) >= longKey {
+// setKey makes key the key of e, which is not published yet.
+func (e *entry) setKey(id uint64, key string) {
+	e.id, e.data = id, unsafe.Pointer(unsafe.StringData(key))
+	if uint32(id) == longKey {
 		long := key
-		e.size, e.data = longKey, unsafe.Pointer(&long)
-		return
+		e.data = unsafe.Pointer(&long)
 	}
-	e.size, e.data = uint32(len(key)), unsafe.Pointer(unsafe.StringData(key))
 }
 
 func (e *entry) key() string {
-	if e.size == longKey {
+	if uint32(e.id) == longKey {
 		return *(*string)(e.data)
 	}
-	return unsafe.String((*byte)(e.data), e.size)
+	return unsafe.String((*byte)(e.data), uint32(e.id))
 }
 
 // holds tells whether e is an entry of key.
-func (e *entry) holds(tag uint32, key string) bool {
-	return e.tag == tag && e.key() == key
+func (e *entry) holds(id uint64, key string) bool {
+	return e.id == id && (e.data == unsafe.Pointer(unsafe.StringData(key)) || e.key() == key)
 }
 
 // live tells whether e is not gone.
 func (e *entry) live(k kind) bool {
 	if k == numbers {
-		switch e.number().num.Load() & numState {
+		switch atomic.LoadUint64(&e.number().num) & numState {
 		case numLive:
 			return true
 		case numGone:

@@ -1,16 +1,17 @@
 package shardmap
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
+import "sync/atomic"
 
 // shard is an independent part of the map: the oldest of its tables that is not
-// wholly copied, and counts. What readers read and what writers write stand on
-// different cache lines.
+// wholly copied, and counts. Shards lie side by side, so that the table pointers,
+// which every operation reads and few ever write, share cache lines.
 type shard struct {
-	table    atomic.Pointer[table] // nil until the first store
-	_        [64 - unsafe.Sizeof(uintptr(0))]byte
+	table atomic.Pointer[table] // nil until the first store
+	*counts
+}
+
+// counts is what the writers of a shard write, on a cache line of its own.
+type counts struct {
 	inserted atomic.Uint64 // entries published for a key that was absent
 	deleted  atomic.Uint64
 	_        [48]byte
@@ -30,16 +31,33 @@ func (s *shard) root(k kind) *table {
 	if t := s.table.Load(); t != nil {
 		return t
 	}
-	s.table.CompareAndSwap(nil, newTable(k, 1, s.deleted.Load()))
+	s.table.CompareAndSwap(nil, newTable(k, firstBuckets, s.deleted.Load()))
 	return s.table.Load()
+}
+
+// peek looks for key where it mostly is, in its home bucket of the first table: at.e
+// is its entry, which may be gone, or nil where that says nothing.
+func (s *shard) peek(id uint64, key string) (at spot) {
+	t := s.table.Load()
+	if t == nil {
+		return at
+	}
+	b := t.bucket(home(id))
+	for c := matches(b.marks.Load(), id); c != 0; c &= c - 1 {
+		j := firstSlot(c)
+		if e := b.slot(j).Load(); e.holds(id, key) {
+			return spot{t, b, j, e}
+		}
+	}
+	return at
 }
 
 // seek looks for key in t and the tables after it, for a writer: it makes room where
 // there is none, so that it ends at an entry or at a free slot. On the way it does
 // its share of the copying that is under way.
-func (s *shard) seek(t *table, tag uint32, key string) spot {
+func (s *shard) seek(t *table, id uint64, key string) spot {
 	for {
-		at := t.find(tag, key)
+		at := t.find(id, key)
 		switch {
 		case at.e == &moved.entry:
 			t = s.pass(t)
@@ -58,6 +76,7 @@ func (s *shard) pass(t *table) *table {
 	if t.given.Load() < t.chunks() {
 		if c := t.given.Add(1) - 1; c < t.chunks() {
 			s.copyChunk(t, c)
+			pause()
 			t.done.Add(1)
 		}
 	}
@@ -76,7 +95,7 @@ func (s *shard) settle(t *table) {
 	}
 }
 
-// finish copies all of t, which has a table after it, and lets go of t.
+// finish copies all of t, which has a table after it, and lets go of t (M3).
 func (s *shard) finish(t *table) {
 	for c := range t.chunks() {
 		s.copyChunk(t, c)
@@ -105,11 +124,12 @@ func (s *shard) widen(t *table, r uint32) {
 	if n := uint32(t.buckets()); r < n && used < uint64(n)*bucketSlots/3 {
 		wider = min(2*r, n)
 	}
+	pause()
 	t.reach.CompareAndSwap(r, wider)
 }
 
 // successor returns the table after t, which is closed, and makes it if need be:
-// twice as large where most of what t took in is live, else as large as that asks for.
+// larger where most of what t took in is live, else as large as that asks for.
 func (s *shard) successor(t *table) *table {
 	if next := t.next.Load(); next != nil {
 		return next
@@ -117,8 +137,9 @@ func (s *shard) successor(t *table) *table {
 	live, deleted := s.live(), s.deleted.Load()
 	n := bucketsFor(live * 3 / 2)
 	if deleted-t.base < live {
-		n = max(n, 2*t.buckets())
+		n = max(n, t.larger())
 	}
+	pause()
 	t.next.CompareAndSwap(nil, newTable(t.kind, n, deleted))
 	return t.next.Load()
 }
@@ -126,35 +147,42 @@ func (s *shard) successor(t *table) *table {
 // copyChunk copies chunk c of t to the table after it. It may be done more than once,
 // by several at a time, and at any time later.
 func (s *shard) copyChunk(t *table, c uint32) {
+	next := t.next.Load()
 	from := int(c) * chunkSize
 	for i := from; i < min(from+chunkSize, t.buckets()); i++ {
-		b := t.bucket(uintptr(i))
-		for j := range b.slots {
-			s.copySlot(t, &b.slots[j])
+		s.copyBucket(t.kind, t.bucket(uintptr(i)), next)
+	}
+}
+
+// copyBucket marks the free slots of b as moved, so that nothing is published in
+// them any more, and places the entries of the others in the table next.
+func (s *shard) copyBucket(k kind, b *bucket, next *table) {
+	var entries [bucketSlots]*entry
+	for j := range b.slots {
+		pause()
+		if entries[j] = b.slots[j].Load(); entries[j] == nil && !b.slots[j].CompareAndSwap(nil, &moved.entry) {
+			entries[j] = b.slots[j].Load()
+		}
+	}
+	// Reading them all before any is placed lets the processor wait for all at once.
+	var live [bucketSlots]bool
+	for j, e := range entries {
+		live[j] = e != nil && e.live(k)
+	}
+	for j, e := range entries {
+		if live[j] {
+			pause()
+			s.place(next, e)
 		}
 	}
 }
 
-// copySlot marks a free slot of t as moved, so that nothing is published in it any
-// more, and places its entry, if it has one that is not gone, after t.
-func (s *shard) copySlot(t *table, slot *atomic.Pointer[entry]) {
-	e := slot.Load()
-	if e == nil {
-		if slot.CompareAndSwap(nil, &moved.entry) {
-			return
-		}
-		e = slot.Load()
-	}
-	if e.live(t.kind) {
-		s.place(t.next.Load(), e)
-	}
-}
-
-// place publishes e in t or a table after it, unless its key has an entry there.
+// place publishes e in t or a table after it, unless its key has an entry there: e
+// itself, if someone else was first, or else e is gone.
 func (s *shard) place(t *table, e *entry) {
 	key := e.key()
 	for {
-		at := t.find(e.tag, key)
+		at := t.find(e.id, key)
 		switch {
 		case at.e == &moved.entry:
 			t = s.successor(t)

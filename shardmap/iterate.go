@@ -26,7 +26,7 @@ func (m *Map[V]) All() iter.Seq2[string, V] { return m.Range }
 // Sorted yields entries in ascending order of their keys (bytewise) and leaves them
 // in the map. The keys are those that Range sees when the iteration starts; each
 // comes with its value at the moment it is yielded, and is left out if it was
-// deleted before that.
+// deleted before that, even where it was stored again.
 func (m *Map[V]) Sorted() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, it := range m.sortedItems() {

@@ -1,9 +1,9 @@
 package shardmap
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -12,9 +12,84 @@ const (
 	maxShards = 1024
 )
 
-// Map is a concurrent hash map from byte strings to V.
-type Map[V any] struct {
-	seed   maphash.Seed
+// Map is a concurrent hash map from byte strings to V. All methods may be called by
+// any number of goroutines at the same time. Load, Store, LoadOrStore, Update and
+// Delete are linearizable: each takes effect at one moment between call and return.
+// A Map is made by New and must not be copied.
+//
+// # The problem
+//
+// Many goroutines publish and merge values under a few hot and many cold keys, and
+// none may wait for another: not for one that was preempted while it held a lock, and
+// not for one that is busy enlarging a table. A map behind sharded mutexes fails the
+// first; most lock-free tables with a lock around their growth fail the second. Here
+// there is no lock, spinning or other: whatever one goroutine leaves half done the
+// next can finish or ignore.
+//
+// # The structure
+//
+// A key's hash chooses a shard; each shard has a chain of open-addressed tables,
+// mostly one. A slot of a table points to an entry, which holds the key and decides
+// its value (see kind). Tables never hold values: when a table is copied, the new one
+// points to the same entries, so that it does not matter through which table an entry
+// was found. A slot and an entry only ever go forward:
+//
+//	slot:   free -> entry -> tomb     entry: live, value -> value ... -> gone
+//	        free -> moved             table: open, wider ... -> closed -> followed
+//
+// For one key the slots of its buckets, within the reach of the first table and then
+// of those after it, form one sequence, the key's path. A table's reach is not widened
+// once it is closed, and no table follows one that is not closed; so a path grows at
+// its end only.
+//
+// # The invariants
+//
+//	M1  Nothing on a path comes back: a slot that is not free never becomes free, a
+//	    slot that held an entry never holds another, an entry that is gone stays gone.
+//	M2  An entry is published in the first free slot of its key's path, by a
+//	    compare-and-swap from free, after all slots before were seen not to be free
+//	    and to hold no live entry of the key. (Copying begins in the middle of the
+//	    path, after the table that holds the entry.)
+//	M3  A table is let go of, as the first of its shard, only when all its free slots
+//	    are marked as moved and each of its entries was seen to be gone or to stand in
+//	    a later table.
+//
+// From them follows that no key has two live entries: of two goroutines that publish
+// one, the second to try finds the slot taken, looks again, and meets the first one's
+// entry (M2), wherever on the path it began (M3).
+//
+// # Who may see what
+//
+// Publication: all of an entry but its value is written before the compare-and-swap
+// that publishes it; who finds it by an atomic load sees it whole.
+//
+// A writer takes effect with one compare-and-swap: on the slot for a new key, on the
+// entry's value otherwise, from a value to another (Store, Update) or to gone (Delete).
+// A reader that finds the entry takes effect when it reads the value. A reader that
+// does not find it has met a free slot, or the end of the path, having seen no live
+// entry before; at that moment the key was absent: a live entry would stand before
+// that slot (M2), but what was seen there can't have come to life since (M1).
+//
+// Growth: who finds no room closes the table and adds one after it. Chunks of the
+// closed table are given out to the writers that come by; each marks the free slots
+// as moved, and places the live entries in the tables after. Copying a chunk twice
+// changes nothing, as the entry is already there. Copying it late, after others have
+// gone on, at worst publishes an entry that is gone, which everyone passes over. So a
+// goroutine may stall anywhere: where its chunk is needed, somebody else copies it.
+// Until then all its keys are found through the old table.
+//
+// # What was tried and left
+//
+// Values in the table's slots, or one immutable entry for each value, make updates
+// allocate the key's part anew, and a stalled copier could bring an old value back
+// unless each slot is frozen and unfrozen. A list for each bucket costs a cache miss
+// for each step.
+type Map[V any] struct{ core }
+
+// core is the part of a map that does not depend on the type of its values.
+type core struct {
+	hasher hasher
+	first  *shard // of shards
 	mask   uint64 // number of shards - 1
 	kind   kind
 	shards []shard
@@ -23,13 +98,18 @@ type Map[V any] struct {
 // New returns an empty map of so many shards: 0 (or less) means four times
 // GOMAXPROCS, and the number is rounded up to a power of two from 64 to 1024.
 func New[V any](shards int) *Map[V] {
-	n := shardCount(shards)
-	return &Map[V]{
-		seed:   maphash.MakeSeed(),
-		mask:   uint64(n - 1),
-		kind:   kindOf[V](),
-		shards: make([]shard, n),
+	all := make([]shard, shardCount(shards))
+	c := make([]counts, len(all))
+	for i := range all {
+		all[i].counts = &c[i]
 	}
+	return &Map[V]{core{
+		hasher: newHasher(),
+		first:  &all[0],
+		mask:   uint64(len(all) - 1),
+		kind:   kindOf[V](),
+		shards: all,
+	}}
 }
 
 // NewSized is New with room for about so many entries before any table grows.
@@ -67,10 +147,35 @@ func (m *Map[V]) Len() int {
 }
 
 // Load returns the value of key and whether there is one.
-func (m *Map[V]) Load(key string) (V, bool) { return m.load(key) }
+func (m *Map[V]) Load(key string) (v V, ok bool) {
+	h := m.hasher.hash(key)
+	s, id := m.shard(h), identity(h, key)
+	t := s.table.Load()
+	if t == nil {
+		return v, false
+	}
+	// The first step of see, written out: mostly it is all there is to do.
+	b := t.bucket(home(id))
+	for c := matches(b.marks.Load(), id); c != 0; c &= c - 1 {
+		e := b.slot(firstSlot(c)).Load()
+		if !e.holds(id, key) {
+			continue
+		}
+		if m.kind == numbers {
+			if n := atomic.LoadUint64(&e.number().num); n&numState == numLive {
+				return fromPayload[V](n), true
+			}
+		}
+		if x, ok := m.look(e); ok {
+			return x.v, true
+		}
+	}
+	at, x := m.see(s, id, key)
+	return x.v, at.e != nil
+}
 
 // LoadBytes is Load for a key held in a byte slice.
-func (m *Map[V]) LoadBytes(key []byte) (V, bool) { return m.load(view(key)) }
+func (m *Map[V]) LoadBytes(key []byte) (V, bool) { return m.Load(view(key)) }
 
 // Store sets the value of key. The map keeps the string of a new key.
 func (m *Map[V]) Store(key string, v V) { m.store(nil, key, true, v) }
@@ -81,11 +186,12 @@ func (m *Map[V]) StoreBytes(key []byte, v V) { m.store(nil, view(key), false, v)
 // LoadOrStore returns the value of key if there is one (loaded is true), and
 // otherwise stores v and returns it.
 func (m *Map[V]) LoadOrStore(key string, v V) (actual V, loaded bool) {
-	s, tag := m.locate(key)
+	h := m.hasher.hash(key)
+	s, id := m.shard(h), identity(h, key)
 	for t := s.root(m.kind); ; {
-		at := s.seek(t, tag, key)
+		at := s.seek(t, id, key)
 		if at.e == nil {
-			if m.insert(nil, s, at, tag, key, true, v) {
+			if m.insert(nil, s, at, id, key, true, v) {
 				return v, false
 			}
 		} else if x, ok := m.look(at.e); ok {
@@ -111,9 +217,10 @@ func (m *Map[V]) UpdateBytes(key []byte, f func(old V, ok bool) (v V, keep bool)
 
 // Delete removes key and returns the value that it had, and whether it had one.
 func (m *Map[V]) Delete(key string) (v V, ok bool) {
-	s, tag := m.locate(key)
+	h := m.hasher.hash(key)
+	s, id := m.shard(h), identity(h, key)
 	for {
-		at, x := m.see(s, tag, key)
+		at, x := m.see(s, id, key)
 		if at.e == nil {
 			return v, false
 		}
@@ -123,16 +230,15 @@ func (m *Map[V]) Delete(key string) (v V, ok bool) {
 	}
 }
 
-// locate returns the shard of key and the rest of its hash.
-func (m *Map[V]) locate(key string) (*shard, uint32) {
-	h := maphash.String(m.seed, key)
-	return &m.shards[h&m.mask], uint32(h >> 32)
+// shard returns the shard for keys of this hash.
+func (c *core) shard(hash uint64) *shard {
+	return (*shard)(unsafe.Add(unsafe.Pointer(c.first), uintptr(hash&c.mask)*unsafe.Sizeof(shard{})))
 }
 
 // see looks for key, for one who stores nothing: at.e is nil if the key is absent.
-func (m *Map[V]) see(s *shard, tag uint32, key string) (at spot, x sight[V]) {
+func (m *Map[V]) see(s *shard, id uint64, key string) (at spot, x sight[V]) {
 	for t := s.table.Load(); t != nil; {
-		at = t.find(tag, key)
+		at = t.find(id, key)
 		if at.e == nil {
 			return at, x
 		}
@@ -145,18 +251,18 @@ func (m *Map[V]) see(s *shard, tag uint32, key string) (at spot, x sight[V]) {
 	return spot{}, x
 }
 
-func (m *Map[V]) load(key string) (V, bool) {
-	s, tag := m.locate(key)
-	at, x := m.see(s, tag, key)
-	return x.v, at.e != nil
-}
-
 func (m *Map[V]) store(p *pool[V], key string, owned bool, v V) {
-	s, tag := m.locate(key)
+	h := m.hasher.hash(key)
+	s, id := m.shard(h), identity(h, key)
+	if at := s.peek(id, key); at.e != nil {
+		if x, ok := m.look(at.e); ok && m.swap(at.e, x, v) {
+			return
+		}
+	}
 	for t := s.root(m.kind); ; {
-		at := s.seek(t, tag, key)
+		at := s.seek(t, id, key)
 		if at.e == nil {
-			if m.insert(p, s, at, tag, key, owned, v) {
+			if m.insert(p, s, at, id, key, owned, v) {
 				return
 			}
 		} else if x, ok := m.look(at.e); ok && m.swap(at.e, x, v) {
@@ -167,26 +273,39 @@ func (m *Map[V]) store(p *pool[V], key string, owned bool, v V) {
 }
 
 func (m *Map[V]) update(p *pool[V], key string, owned bool, f func(V, bool) (V, bool)) {
-	s, tag := m.locate(key)
+	h := m.hasher.hash(key)
+	s, id := m.shard(h), identity(h, key)
+	if at := s.peek(id, key); at.e != nil && m.updateAt(s, at, f) {
+		return
+	}
 	for t := s.root(m.kind); ; {
-		at := s.seek(t, tag, key)
+		at := s.seek(t, id, key)
 		if at.e == nil {
 			var none V
-			if v, keep := f(none, false); !keep || m.insert(p, s, at, tag, key, owned, v) {
+			if v, keep := f(none, false); !keep || m.insert(p, s, at, id, key, owned, v) {
 				return
 			}
-		} else if x, ok := m.look(at.e); ok {
-			if v, keep := f(x.v, true); keep && m.swap(at.e, x, v) || !keep && m.remove(s, at, x) {
-				return
-			}
+		} else if m.updateAt(s, at, f) {
+			return
 		}
 		t = at.t
 	}
 }
 
+// updateAt is update for an entry that was found. It fails where the entry is gone or
+// someone else changes it.
+func (m *Map[V]) updateAt(s *shard, at spot, f func(V, bool) (V, bool)) bool {
+	x, ok := m.look(at.e)
+	if !ok {
+		return false
+	}
+	v, keep := f(x.v, true)
+	return keep && m.swap(at.e, x, v) || !keep && m.remove(s, at, x)
+}
+
 // insert publishes an entry in the free slot at at, if it still is free.
-func (m *Map[V]) insert(p *pool[V], s *shard, at spot, tag uint32, key string, owned bool, v V) bool {
-	if !at.b.claim(at.j, p.make(m.kind, tag, key, owned, v)) {
+func (m *Map[V]) insert(p *pool[V], s *shard, at spot, id uint64, key string, owned bool, v V) bool {
+	if !at.b.claim(at.j, p.make(m.kind, id, key, owned, v)) {
 		return false
 	}
 	s.inserted.Add(1)
@@ -199,6 +318,7 @@ func (m *Map[V]) remove(s *shard, at spot, x sight[V]) bool {
 		return false
 	}
 	s.deleted.Add(1)
+	pause()
 	at.b.slots[at.j].CompareAndSwap(at.e, &tomb.entry)
 	return true
 }

@@ -12,6 +12,9 @@ const (
 	closed      = 1 << 31 // flag in table.reach
 	chunkSize   = 32      // buckets copied at a time
 
+	firstBuckets = 4  // buckets of a shard's first table
+	fewBuckets   = 64 // up to so many, tables grow fourfold, else twofold
+
 	everyByte = 0x0101010101010101
 	slotTops  = 0x0080808080808080 // the top bit of each slot's byte in bucket.marks
 )
@@ -24,17 +27,38 @@ type bucket struct {
 	slots [bucketSlots]atomic.Pointer[entry]
 }
 
-// claim puts e into slot j if it is still free.
+// slot returns slot j, which is below bucketSlots.
+func (b *bucket) slot(j uint) *atomic.Pointer[entry] {
+	return (*atomic.Pointer[entry])(unsafe.Add(unsafe.Pointer(&b.slots), uintptr(j)*unsafe.Sizeof(b.slots[0])))
+}
+
+// claim puts e into slot j if it is still free, which is what M2 asks for. Until the
+// mark is set too, those who look for e find the slot by its missing mark.
 func (b *bucket) claim(j uint, e *entry) bool {
-	if !b.slots[j].CompareAndSwap(nil, e) {
+	pause()
+	if !b.slot(j).CompareAndSwap(nil, e) {
 		return false
 	}
-	b.marks.Or(fingerprint(e.tag) << (8 * j))
+	pause()
+	b.marks.Or(fingerprint(e.id) << (8 * j))
 	return true
 }
 
-// fingerprint is the byte of the tag that the choice of the bucket uses last.
-func fingerprint(tag uint32) uint64 { return uint64(tag>>25 | 0x80) }
+// home is the number of the bucket in which to look for a key first.
+func home(id uint64) uintptr { return uintptr(id >> 32) }
+
+// fingerprint is a byte of the key's tag, the one that home uses last.
+func fingerprint(id uint64) uint64 { return id>>57 | 0x80 }
+
+// matches returns a word with the top bit set in the byte of each slot whose entry
+// may be the one of the key with this id. It is zero in nearly all others' bytes.
+func matches(marks, id uint64) uint64 {
+	diff := marks ^ fingerprint(id)*everyByte
+	return (diff - everyByte) &^ diff & slotTops
+}
+
+// firstSlot returns the first slot whose byte in c is not zero.
+func firstSlot(c uint64) uint { return uint(bits.TrailingZeros64(c)) / 8 }
 
 // table is one open-addressed table of a shard: a power of two of buckets. A key is
 // looked for in its home bucket and those after it, at most reach of them.
@@ -47,6 +71,7 @@ type table struct {
 	base  uint64                // the shard's deletions when the table was made
 	given atomic.Uint32         // chunks given out for copying
 	done  atomic.Uint32         // of those, chunks copied
+	_     [16]byte              // makes it a cache line
 }
 
 // newTable makes a table of so many buckets, a power of two.
@@ -60,6 +85,14 @@ func newTable(k kind, buckets int, deleted uint64) *table {
 // bucketsFor returns how many buckets hold so many entries at a load of 0.4 to 0.8.
 func bucketsFor(entries uint64) int {
 	return 1 << bits.Len64(entries*5/(4*bucketSlots))
+}
+
+// larger returns how many buckets the next table has if this one has become too small.
+func (t *table) larger() int {
+	if t.buckets() <= fewBuckets {
+		return 4 * t.buckets()
+	}
+	return 2 * t.buckets()
 }
 
 func (t *table) buckets() int { return int(t.mask) + 1 }
@@ -85,20 +118,17 @@ type spot struct {
 }
 
 // find looks for key in t alone. It takes a bounded number of steps.
-func (t *table) find(tag uint32, key string) spot {
-	want := fingerprint(tag) * everyByte
+func (t *table) find(id uint64, key string) spot {
 	for d := uint32(0); ; d++ {
 		if r := t.reach.Load(); d >= r&^closed {
 			return t.end(r)
 		}
-		b := t.bucket(uintptr(tag) + uintptr(d))
+		b := t.bucket(home(id) + uintptr(d))
 		marks := b.marks.Load()
-		diff := marks ^ want
-		hits := (diff - everyByte) &^ diff // the top bit set in each byte that is zero
-		for c := (hits | ^marks) & slotTops; c != 0; c &= c - 1 {
-			j := uint(bits.TrailingZeros64(c)) / 8
-			e := b.slots[j].Load()
-			if e == nil || e == &moved.entry || e.holds(tag, key) && e.live(t.kind) {
+		for c := matches(marks, id) | ^marks&slotTops; c != 0; c &= c - 1 {
+			j := firstSlot(c)
+			e := b.slot(j).Load()
+			if e == nil || e == &moved.entry || e.holds(id, key) && e.live(t.kind) {
 				return spot{t, b, j, e}
 			}
 		}

@@ -45,7 +45,7 @@ type sight[V any] struct {
 // look reads e. It fails where e is gone.
 func (m *Map[V]) look(e *entry) (x sight[V], ok bool) {
 	if m.kind == numbers {
-		x.num = e.number().num.Load()
+		x.num = atomic.LoadUint64(&e.number().num)
 		switch x.num & numState {
 		case numLive:
 			x.v = fromPayload[V](x.num)
@@ -70,6 +70,7 @@ func (m *Map[V]) look(e *entry) (x sight[V], ok bool) {
 
 // swap makes v the value of e, which looked as x, if it still does.
 func (m *Map[V]) swap(e *entry, x sight[V], v V) bool {
+	pause()
 	switch m.kind {
 	case pointers:
 		return atomic.CompareAndSwapPointer(&e.word, x.word, pointerTo(v))
@@ -77,11 +78,12 @@ func (m *Map[V]) swap(e *entry, x sight[V], v V) bool {
 		if x.num&numState == numLive {
 			n, fits := toPayload(v)
 			if fits {
-				return e.number().num.CompareAndSwap(x.num, n|numLive)
+				return atomic.CompareAndSwapUint64(&e.number().num, x.num, n|numLive)
 			}
-			if !e.number().num.CompareAndSwap(x.num, x.num&^numState|numBoxed) {
+			if !atomic.CompareAndSwapUint64(&e.number().num, x.num, x.num&^numState|numBoxed) {
 				return false
 			}
+			pause()
 		}
 	}
 	return atomic.CompareAndSwapPointer(&e.word, x.word, newCell(v))
@@ -89,8 +91,9 @@ func (m *Map[V]) swap(e *entry, x sight[V], v V) bool {
 
 // kill makes e, which looked as x, gone, if it still looks so.
 func (m *Map[V]) kill(e *entry, x sight[V]) bool {
+	pause()
 	if m.kind == numbers && x.num&numState == numLive {
-		return e.number().num.CompareAndSwap(x.num, numGone)
+		return atomic.CompareAndSwapUint64(&e.number().num, x.num, numGone)
 	}
 	return atomic.CompareAndSwapPointer(&e.word, x.word, goneMark())
 }

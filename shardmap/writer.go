@@ -1,6 +1,9 @@
 package shardmap
 
-import "unsafe"
+import (
+	"strings"
+	"unsafe"
+)
 
 // Writer stores into a map for one goroutine and takes its entries from slabs, so
 // that many stores share one allocation. Any number of writers, and the map itself,
@@ -76,7 +79,7 @@ func take[E any](free *[]E, n int) *E {
 
 // make returns an unpublished entry of key with value v. The key is copied unless
 // the map may own its bytes.
-func (p *pool[V]) make(k kind, tag uint32, key string, owned bool, v V) *entry {
+func (p *pool[V]) make(k kind, id uint64, key string, owned bool, v V) *entry {
 	var e *entry
 	switch k {
 	case pointers:
@@ -86,9 +89,9 @@ func (p *pool[V]) make(k kind, tag uint32, key string, owned bool, v V) *entry {
 		n := p.number()
 		e = &n.entry
 		if bits, fits := toPayload(v); fits {
-			n.num.Store(bits | numLive)
+			n.num = bits | numLive
 		} else {
-			n.num.Store(numBoxed)
+			n.num = numBoxed
 			e.word = newCell(v)
 		}
 	default:
@@ -97,6 +100,9 @@ func (p *pool[V]) make(k kind, tag uint32, key string, owned bool, v V) *entry {
 		e = &c.entry
 		e.word = unsafe.Pointer(&c.first)
 	}
-	e.setKey(tag, key, owned)
+	if !owned {
+		key = strings.Clone(key)
+	}
+	e.setKey(id, key)
 	return e
 }
