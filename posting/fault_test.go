@@ -283,3 +283,27 @@ func TestFollow(t *testing.T) {
 		})
 	}
 }
+
+// FuzzChecker lets the checks loose on any bytes.
+func FuzzChecker(f *testing.F) {
+	list := Complete{Pack: MakePack([]uint64{2, 3}), Postings: []Posting{with(node(2), func(p *Posting) { p.CommitTS = 4 })}}
+	f.Add(MetaDelta, deltaOf(marker, node(2)))
+	f.Add(MetaDelta, deltaOf(tagged("en", "red")))
+	f.Add(MetaComplete, AppendList(nil, &list))
+	f.Add(MetaComplete, AppendList(nil, &Complete{Splits: []uint64{1, 9}}))
+	f.Fuzz(func(t *testing.T, meta byte, data []byte) {
+		c := Checker{Report: func(uint64, string) {}}
+		for _, k := range []Key{dataKey, indexKey, revKey, partKey} {
+			c.Version(&k, &Version{TS: 5, Meta: meta, DiscardEarlier: meta != MetaDelta, Value: data})
+		}
+		posts, err := DecodeDelta(nil, data)
+		if err != nil {
+			return
+		}
+		var h history
+		h.follow(posts, func(uint64, string, ...any) {})
+		if meta == MetaDelta && c.Faults() == 0 {
+			require.NotEmpty(t, posts)
+		}
+	})
+}
