@@ -39,7 +39,7 @@ func txnCases() []Case {
 		}{{"synced", posting.CommitOptions{}}, {"unsynced", posting.CommitOptions{NoSync: true}}} {
 			cases = append(cases, Case{
 				Name: fmt.Sprintf("Txns/free/%s/clients=%d", kind.name, clients),
-				Run: txnRun{clients, kind.commit, freeSchema, freeBatch, untilCommitted}.run,
+				Run:  txnRun{clients, kind.commit, freeSchema, freeBatch, untilCommitted}.run,
 			})
 		}
 	}
