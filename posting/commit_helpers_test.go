@@ -82,17 +82,25 @@ func dump(t testing.TB, db *badger.DB) []stored {
 // holds, and fails where a commit is there in part.
 func commitsIn(t testing.TB, db *badger.DB) map[uint64]int {
 	t.Helper()
-	found, want := map[uint64]int{}, map[uint64]int{}
+	found, whole := entriesIn(t, db)
+	for ts, n := range found {
+		require.Equal(t, whole[ts], n, "the commit at %d is there in part", ts)
+	}
+	return found
+}
+
+// entriesIn counts the entries of test commits that are there, and how many
+// there should be of the same ones.
+func entriesIn(t testing.TB, db *badger.DB) (found, whole map[uint64]int) {
+	t.Helper()
+	found, whole = map[uint64]int{}, map[uint64]int{}
 	for _, e := range dump(t, db) {
 		ts := binary.BigEndian.Uint64([]byte(e.Value))
 		require.Equal(t, e.Version, ts)
 		found[ts]++
-		want[ts] = int(binary.BigEndian.Uint64([]byte(e.Value[16:])))
+		whole[ts] = int(binary.BigEndian.Uint64([]byte(e.Value[16:])))
 	}
-	for ts, n := range found {
-		require.Equal(t, want[ts], n, "the commit at %d is there in part", ts)
-	}
-	return found
+	return found, whole
 }
 
 // abandon ends a store as the end of its process would: nothing is flushed, the

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,10 +15,12 @@ import (
 )
 
 // The environment of a child that is to be killed: the store's folder, the
-// timestamp from which on to commit, and whether to leave syncs out.
+// timestamp from which on to commit, the size of each commit (0 for all sizes)
+// and whether to leave syncs out.
 const (
 	crashDirEnv    = "EDGEMILL_CRASH_DIR"
 	crashFromEnv   = "EDGEMILL_CRASH_FROM"
+	crashSizeEnv   = "EDGEMILL_CRASH_SIZE"
 	crashNoSyncEnv = "EDGEMILL_CRASH_NOSYNC"
 	// crashesEnv says how many children to kill; default 6.
 	crashesEnv = "EDGEMILL_CRASHES"
@@ -30,23 +33,31 @@ const crashClients = 6
 // timestamp and the size of each one that was acknowledged.
 func crashChild(dir string) {
 	from, err := strconv.ParseUint(os.Getenv(crashFromEnv), 10, 64)
-	if err == nil {
-		err = crashCommits(dir, from, os.Getenv(crashNoSyncEnv) != "")
+	size, sizeErr := strconv.Atoi(os.Getenv(crashSizeEnv))
+	if err = errors.Join(err, sizeErr); err == nil {
+		err = crashCommits(dir, from, size, os.Getenv(crashNoSyncEnv) != "")
 	}
 	fmt.Fprintln(os.Stderr, "child:", err)
 	os.Exit(3)
 }
 
-func crashCommits(dir string, from uint64, noSync bool) error {
+func crashCommits(dir string, from uint64, size int, noSync bool) error {
 	s, err := Open(crashOptions(dir, noSync))
 	if err != nil {
 		return err
 	}
 	failed := make(chan error)
-	for client := range uint64(crashClients) {
+	clients := uint64(crashClients)
+	if size > 0 {
+		clients = 1
+	}
+	for client := range clients {
 		go func() {
-			for ts := from + client; ; ts += crashClients {
-				n := crashSize()
+			for ts := from + client; ; ts += clients {
+				n := size
+				if n == 0 {
+					n = crashSize()
+				}
 				if err := s.Commit(ctxBg, testCommit(ts, n, 24)); err != nil {
 					failed <- err
 					return
@@ -87,7 +98,7 @@ func TestKilledWhileCommitting(t *testing.T) {
 			dir, want = t.TempDir(), map[uint64]int{}
 		}
 		from := uint64(round+1) << 32
-		acknowledged := killedChild(t, dir, from, round%2 == 1)
+		acknowledged := killedChild(t, dir, from, 0, round%2 == 1)
 		for ts, n := range acknowledged {
 			want[ts] = n
 		}
@@ -106,10 +117,27 @@ func TestKilledWhileCommitting(t *testing.T) {
 	}
 }
 
+// Transactions of 300,000 entries, each many times the memory table, are there
+// in whole or not at all wherever the end came.
+func TestKilledInLargeCommit(t *testing.T) {
+	for range 2 {
+		dir := t.TempDir()
+		acknowledged := killedChild(t, dir, 1, 300_000, false)
+		s := openStore(t, crashOptions(dir, false))
+		found := commitsIn(t, s.db)
+		t.Logf("%d acknowledged, %d found", len(acknowledged), len(found))
+		for ts := range acknowledged {
+			require.Contains(t, found, ts)
+		}
+		require.NoError(t, s.Close())
+	}
+}
+
 // killedChild runs a child and kills it; it returns what it acknowledged.
-func killedChild(t *testing.T, dir string, from uint64, noSync bool) map[uint64]int {
+func killedChild(t *testing.T, dir string, from uint64, size int, noSync bool) map[uint64]int {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir, fmt.Sprintf("%s=%d", crashFromEnv, from))
+	cmd.Env = append(os.Environ(), crashDirEnv+"="+dir,
+		fmt.Sprintf("%s=%d", crashFromEnv, from), fmt.Sprintf("%s=%d", crashSizeEnv, size))
 	if noSync {
 		cmd.Env = append(cmd.Env, crashNoSyncEnv+"=1")
 	}
@@ -117,7 +145,11 @@ func killedChild(t *testing.T, dir string, from uint64, noSync bool) map[uint64]
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	kill := time.AfterFunc(time.Duration(rand.IntN(600))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	delay := rand.IntN(600)
+	if size > 0 { // A large commit has to be made first.
+		delay = 300 + rand.IntN(1500)
+	}
+	kill := time.AfterFunc(time.Duration(delay)*time.Millisecond, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	acknowledged := map[uint64]int{}
 	for lines := bufio.NewReader(out); ; {
