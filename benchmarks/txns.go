@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"time"
 
 	"github.com/edgemill/edgemill"
 	"github.com/edgemill/edgemill/conflict"
@@ -29,7 +30,8 @@ const (
 // free ones have no conflict key in common, and are run with commits that wait
 // for the disk and with ones that do not. Contended ones meet in @upsert values
 // of which some are far more frequent than others, with RunTxn, whose gate lets
-// them wait for each other, and without: whoever is refused begins again at once.
+// them wait for each other, and without: whoever is refused begins again at once
+// (nogate) or after a pause, longer each time (nogate-pause).
 func txnCases() []Case {
 	var cases []Case
 	for _, clients := range []int{1, 8, 64} {
@@ -47,7 +49,7 @@ func txnCases() []Case {
 		for _, way := range []struct {
 			name   string
 			commit committing
-		}{{"gate", throughGate}, {"nogate", untilCommitted}} {
+		}{{"gate", throughGate}, {"nogate", untilCommitted}, {"nogate-pause", untilCommittedWithPauses}} {
 			cases = append(cases, Case{
 				Name: fmt.Sprintf("Txns/contended/%s/clients=%d", way.name, clients),
 				Run:  txnRun{clients, posting.CommitOptions{}, contendedSchema(), contendedBatch, way.commit}.run,
@@ -136,12 +138,27 @@ func (r txnRun) run(ctx context.Context, m Meter, n int) (err error) {
 }
 
 func untilCommitted(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error {
-	for {
+	return retry(ctx, db, b, func(int) { refused.Add(1) })
+}
+
+// untilCommittedWithPauses waits before another try: a random part of a
+// millisecond, of twice that the next time, and so on to a tenth of a second.
+func untilCommittedWithPauses(ctx context.Context, db *edgemill.DB, b *mutation.Batch, refused *atomic.Int64) error {
+	return retry(ctx, db, b, func(tries int) {
+		refused.Add(1)
+		time.Sleep(rand.N(min(time.Millisecond<<min(tries-1, 10), 100*time.Millisecond)))
+	})
+}
+
+// retry runs a transaction until it goes through; again is called after each try
+// that was refused.
+func retry(ctx context.Context, db *edgemill.DB, b *mutation.Batch, again func(tries int)) error {
+	for tries := 1; ; tries++ {
 		err := mutateOnce(ctx, db, b)
 		if !errors.Is(err, conflict.ErrConflict) {
 			return err
 		}
-		refused.Add(1)
+		again(tries)
 	}
 }
 

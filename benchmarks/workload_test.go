@@ -11,7 +11,7 @@ import (
 	"github.com/edgemill/edgemill/posting"
 )
 
-// TestCases runs every case that is not long, once or twice.
+// TestCases runs every case that is not long, in one of its modes.
 func TestCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
@@ -20,7 +20,7 @@ func TestCases(t *testing.T) {
 	for _, c := range Cases(Config{Data: t.TempDir()}) {
 		require.False(t, seen[c.Name], "%s is there twice", c.Name)
 		seen[c.Name] = true
-		if c.Mode != "" && c.Mode != "serial" && c.Mode != "auto" || strings.HasPrefix(c.Name, "Mutate/50x") {
+		if c.Mode != "" && c.Mode != "auto" || strings.HasPrefix(c.Name, "Mutate/50x") {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

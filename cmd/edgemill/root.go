@@ -38,6 +38,7 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 		newCountCommand(),
 		newDumpCommand(),
 		newVerifyCommand(),
+		newBenchCommand(),
 		newVersionCommand(),
 	)
 	for _, cmd := range append(root.Commands(), root) {
