@@ -23,6 +23,8 @@ type transactor struct {
 	retries int
 	scoped  bool
 	onNew   func(n ingest.Node, uid uint64)
+	// beforeCommit is called where a test wants to do something in between.
+	beforeCommit func()
 	// edges is the memory of the batch's edges, used again and again.
 	edges []mutation.Edge
 }
@@ -109,6 +111,9 @@ func (t *transactor) attempt(ctx context.Context, b *batch, resolved *bool) (res
 	var r result
 	if r.report, err = txn.Mutate(ctx, t.edges); err != nil {
 		return r, err
+	}
+	if t.beforeCommit != nil {
+		t.beforeCommit()
 	}
 	r.commitTS, err = txn.Commit(ctx)
 	return r, err
