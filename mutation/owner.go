@@ -341,6 +341,9 @@ func (pp *predicatePlan) uniqueTerm(term []byte) bool {
 // checkUnique refuses a value that another subject holds when it is set. The
 // records are looked at in the order of the edges (I2).
 func (w *worker) checkUnique(key []byte, recs []record) error {
+	if !slices.ContainsFunc(recs, func(r record) bool { return r.op == opSet }) {
+		return nil // What only goes needs no look at who else is there.
+	}
 	base, err := w.b.txn.reader.List(key)
 	w.reads++
 	if err != nil {
