@@ -34,6 +34,9 @@ type Options struct {
 	// MaxWaiting is how many transactions of RunTxn may wait at the gate; 0 for
 	// any number.
 	MaxWaiting int
+	// Metrics is told what the DB does; nil for none. Where Mutation has a Metrics
+	// of its own, that one is told of batches.
+	Metrics Metrics
 	// Logger takes what there is to tell; nil for none.
 	Logger *slog.Logger
 }
@@ -67,6 +70,12 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if mo.Logger == nil {
 		mo.Logger = opts.Logger
 	}
+	if opts.Metrics == nil {
+		opts.Metrics = noMetrics{}
+	}
+	if mo.Metrics == nil {
+		mo.Metrics = opts.Metrics
+	}
 	applier, err := mutation.New(mo)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadOptions, err)
@@ -85,6 +94,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err := db.start(ctx); err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
 	}
+	opts.Metrics.Watch(db.Stats)
 	return db, nil
 }
 

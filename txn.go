@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/edgemill/edgemill/conflict"
 	"github.com/edgemill/edgemill/mutation"
@@ -161,6 +162,16 @@ func (t *Txn) Commit(ctx context.Context) (commitTS uint64, err error) {
 		return 0, err
 	}
 	defer t.db.calls.leave()
+	begun := time.Now()
+	commitTS, err = t.commit(ctx)
+	if commitTS != t.StartTS() {
+		t.db.opts.Metrics.Committed(time.Since(begun), err)
+	}
+	return commitTS, err
+}
+
+// commit commits the transaction that has ended.
+func (t *Txn) commit(ctx context.Context) (uint64, error) {
 	if err := t.db.uids.observe(t.mu.greatest); err != nil {
 		return 0, err
 	}

@@ -75,6 +75,9 @@ type CommitStats struct {
 	Groups, Commits uint64
 	// LargestGroup is the most commits that a group had.
 	LargestGroup int
+	// Sizes counts groups by size: those of at most 2^i commits, and more than
+	// 2^(i-1), at i; those that are larger still at the end.
+	Sizes [12]uint64
 	// Failed is the number of commits that were refused or lost their group.
 	Failed uint64
 	// Bytes of the records appended.

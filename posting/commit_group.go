@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -266,6 +267,7 @@ func (c *Committer) count(g *commitGroup) {
 		s.Groups++
 		s.Commits += uint64(n)
 		s.LargestGroup = max(s.LargestGroup, n)
+		s.Sizes[min(bits.Len(uint(n-1)), len(s.Sizes)-1)]++
 		s.Bytes += uint64(g.size)
 	}
 }
