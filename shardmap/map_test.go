@@ -213,25 +213,6 @@ func TestBorrowedKeys(t *testing.T) {
 	m.check(t)
 }
 
-// TestLongKey sees that a key whose length does not fit in 32 bits is told from others
-// of such a length. The key's bytes are never written, so they take no memory.
-func TestLongKey(t *testing.T) {
-	if testing.Short() || unsafe.Sizeof(0) < 8 {
-		t.Skip("hashes gigabytes")
-	}
-	key := zeros(t, 1<<32+8)
-	h := New[int](0).hasher.hash(key[:100])
-	for _, n := range []uint64{1<<32 - 2, 1<<32 - 1, 1 << 32, 1<<32 + 8} {
-		id := identity(h, key[:n])
-		var e entry
-		e.setKey(id, key[:n])
-		require.Equal(t, n, uint64(len(e.key())))
-		require.True(t, e.holds(id, key[:n]))
-		require.False(t, e.holds(identity(h, key[:n-1]), key[:n-1]))
-		require.False(t, e.holds(identity(h, key[:1]), key[:1]))
-	}
-}
-
 func TestUpdatePanics(t *testing.T) {
 	m := New[int](0)
 	m.Store("a", 1)
