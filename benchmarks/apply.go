@@ -12,9 +12,12 @@ import (
 type Workload struct {
 	Name   string
 	Schema string
-	Batch  mutation.Batch
-	// Before gives the same subjects other values, for the Existing variant.
-	Before mutation.Batch
+	// Batch makes the batch, the same each time; nobody keeps it, so that one
+	// benchmark's edges are not on the heap of the next.
+	Batch func() mutation.Batch
+	// Before makes one that gives the same subjects other values, for the Existing
+	// variant.
+	Before func() mutation.Batch
 }
 
 // Snapshot parses the workload's schema.
@@ -82,7 +85,8 @@ func skewedBatch() Workload {
 	return Workload{
 		Name:   "SkewedBatch",
 		Schema: "name: string .\ndept: string @index(exact) .\nfriend: uid @reverse .",
-		Batch:  build("", 1), Before: build("-old", 100),
+		Batch:  func() mutation.Batch { return build("", 1) },
+		Before: func() mutation.Batch { return build("-old", 100) },
 	}
 }
 
@@ -90,8 +94,8 @@ func reverseDominant() Workload {
 	return Workload{
 		Name:   "ReverseDominant",
 		Schema: "link: [uid] @reverse .",
-		Batch:  mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 5, 1)},
-		Before: mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 5, 100)},
+		Batch:  func() mutation.Batch { return mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 5, 1)} },
+		Before: func() mutation.Batch { return mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 5, 100)} },
 	}
 }
 
@@ -99,8 +103,8 @@ func reverseHighCardinality() Workload {
 	return Workload{
 		Name:   "ReverseHighCardinality",
 		Schema: "link: [uid] @reverse .",
-		Batch:  mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 8000, 1)},
-		Before: mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 8000, 10000)},
+		Batch:  func() mutation.Batch { return mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 8000, 1)} },
+		Before: func() mutation.Batch { return mutation.Batch{Edges: uidEdges(nil, "link", applyEdges, 8000, 10000)} },
 	}
 }
 
@@ -117,7 +121,8 @@ func reverseMultiPredicate(n int) Workload {
 	}
 	return Workload{
 		Name: fmt.Sprintf("ReverseMultiPredicate/%d", n), Schema: schemaText,
-		Batch: build(1), Before: build(1000),
+		Batch:  func() mutation.Batch { return build(1) },
+		Before: func() mutation.Batch { return build(1000) },
 	}
 }
 
@@ -134,7 +139,8 @@ func reverseHighCardConcurrent(n int) Workload {
 	}
 	return Workload{
 		Name: fmt.Sprintf("ReverseHighCardConcurrent/%d", n), Schema: schemaText,
-		Batch: build(1), Before: build(10000),
+		Batch:  func() mutation.Batch { return build(1) },
+		Before: func() mutation.Batch { return build(10000) },
 	}
 }
 
@@ -147,7 +153,8 @@ func fiftyFifty() Workload {
 	return Workload{
 		Name:   "FiftyFifty",
 		Schema: "sname: string @index(exact) .\nlink: [uid] @reverse .",
-		Batch:  build("", 1), Before: build("-old", 100),
+		Batch:  func() mutation.Batch { return build("", 1) },
+		Before: func() mutation.Batch { return build("-old", 100) },
 	}
 }
 
@@ -155,7 +162,11 @@ func scalarDominant() Workload {
 	return Workload{
 		Name:   "ScalarDominant",
 		Schema: "sname: string @index(exact) .",
-		Batch:  mutation.Batch{Edges: valueEdges(nil, "sname", applyEdges, values("value", 50))},
-		Before: mutation.Batch{Edges: valueEdges(nil, "sname", applyEdges, values("value-old", 50))},
+		Batch: func() mutation.Batch {
+			return mutation.Batch{Edges: valueEdges(nil, "sname", applyEdges, values("value", 50))}
+		},
+		Before: func() mutation.Batch {
+			return mutation.Batch{Edges: valueEdges(nil, "sname", applyEdges, values("value-old", 50))}
+		},
 	}
 }

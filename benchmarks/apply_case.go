@@ -16,21 +16,18 @@ import (
 func applyCases() []Case {
 	var cases []Case
 	for _, w := range ApplyWorkloads() {
-		cases = append(cases, workloadCases("Apply", w)...)
-		cases = append(cases, inModes("Apply/"+w.Name+"/Existing", func(mode Mode) func(context.Context, Meter, int) error {
-			return func(ctx context.Context, m Meter, n int) error {
-				return runApply(ctx, m, n, &w, mode.Options, w.Before)
-			}
-		})...)
+		cases = append(cases, workloadCases("Apply/"+w.Name, w, nil)...)
+		cases = append(cases, workloadCases("Apply/"+w.Name+"/Existing", w, w.Before)...)
 	}
 	return cases
 }
 
-// workloadCases apply the workload to an empty store.
-func workloadCases(kind string, w Workload) []Case {
-	return inModes(kind+"/"+w.Name, func(mode Mode) func(context.Context, Meter, int) error {
+// workloadCases apply the workload to a store that holds what before makes, or
+// nothing.
+func workloadCases(name string, w Workload, before func() mutation.Batch) []Case {
+	return inModes(name, func(mode Mode) func(context.Context, Meter, int) error {
 		return func(ctx context.Context, m Meter, n int) error {
-			return runApply(ctx, m, n, &w, mode.Options, mutation.Batch{})
+			return runApply(ctx, m, n, &w, mode.Options, before)
 		}
 	})
 }
@@ -54,8 +51,11 @@ func newApplying(snap *schema.Snapshot, opts mutation.Options) (*applying, error
 	return &applying{store, snap, applier}, nil
 }
 
-// openWorkload makes a store that holds a batch, for the workload.
-func openWorkload(ctx context.Context, w *Workload, opts mutation.Options, before mutation.Batch) (*applying, error) {
+// openWorkload makes a store for the workload that holds what before makes, or
+// nothing.
+func openWorkload(
+	ctx context.Context, w *Workload, opts mutation.Options, before func() mutation.Batch,
+) (*applying, error) {
 	snap, err := w.Snapshot()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,10 @@ func openWorkload(ctx context.Context, w *Workload, opts mutation.Options, befor
 	if err != nil {
 		return nil, err
 	}
-	if err := a.commit(ctx, before); err != nil {
+	if before == nil {
+		return a, nil
+	}
+	if err := a.commit(ctx, before()); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
@@ -78,9 +81,6 @@ const (
 )
 
 func (a *applying) commit(ctx context.Context, b mutation.Batch) error {
-	if len(b.Edges) == 0 {
-		return nil
-	}
 	txn := mutation.NewTxn(a.store, beforeTS-1)
 	defer txn.Release()
 	if _, err := a.applier.Apply(ctx, txn, a.snap, b); err != nil {
@@ -98,23 +98,24 @@ func (a *applying) apply(ctx context.Context, b mutation.Batch) (mutation.Report
 	return report, err
 }
 
-func runApply(ctx context.Context, m Meter, n int, w *Workload, opts mutation.Options, before mutation.Batch) error {
+func runApply(ctx context.Context, m Meter, n int, w *Workload, opts mutation.Options, before func() mutation.Batch) error {
 	a, err := openWorkload(ctx, w, opts, before)
 	if err != nil {
 		return err
 	}
 	defer a.store.Close()
+	batch := w.Batch()
 	m.ResetTimer()
 	busy := processorTime()
 	var report mutation.Report
 	for range n {
-		if report, err = a.apply(ctx, w.Batch); err != nil {
+		if report, err = a.apply(ctx, batch); err != nil {
 			return err
 		}
 	}
 	m.StopTimer()
-	edges := float64(len(w.Batch.Edges))
-	reportEdges(m, n, len(w.Batch.Edges))
+	edges := float64(len(batch.Edges))
+	reportEdges(m, n, len(batch.Edges))
 	m.ReportMetric(float64(processorTime()-busy)/edges/float64(n), "cpu-ns/edge")
 	m.ReportMetric(float64(report.Reads)/edges, "reads/edge")
 	return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+func BenchmarkApply(b *testing.B)   { benchCases(b, applyCases()) }
 func BenchmarkSkew(b *testing.B)    { benchCases(b, skewCases()) }
 func BenchmarkMutex(b *testing.B)   { benchCases(b, mutexCases()) }
 func BenchmarkMutate(b *testing.B)  { benchCases(b, mutateCases()) }
@@ -50,5 +51,12 @@ func dataDir(tb testing.TB) string {
 			tb.Fatal("no go.mod above the test")
 		}
 		dir = parent
+	}
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

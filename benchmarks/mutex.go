@@ -33,20 +33,21 @@ func mutexCases() []Case {
 
 func runMutex(ctx context.Context, m Meter, n int, w *Workload) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(mutexProcs))
-	a, err := openWorkload(ctx, w, mutation.DefaultOptions(), mutation.Batch{})
+	a, err := openWorkload(ctx, w, mutation.DefaultOptions(), nil)
 	if err != nil {
 		return err
 	}
 	defer a.store.Close()
+	batch := w.Batch()
 	m.ResetTimer()
 	waited := mutexWait()
 	err = onClients(mutexClients, n, func(int) error {
-		_, err := a.apply(ctx, w.Batch)
+		_, err := a.apply(ctx, batch)
 		return err
 	})
 	m.StopTimer()
 	waited = mutexWait() - waited
-	reportEdges(m, n, len(w.Batch.Edges))
+	reportEdges(m, n, len(batch.Edges))
 	m.ReportMetric(100*waited/(m.Elapsed().Seconds()*mutexProcs), "%mutex")
 	return err
 }

@@ -20,7 +20,7 @@ func SkewWorkloads() []Workload {
 func skewCases() []Case {
 	var cases []Case
 	for _, w := range SkewWorkloads() {
-		cases = append(cases, workloadCases("Skew", w)...)
+		cases = append(cases, workloadCases("Skew/"+w.Name, w, nil)...)
 	}
 	return cases
 }
@@ -33,43 +33,51 @@ const skewEdges = 20_000
 func dominantPredicate() Workload {
 	const others, each = 20, skewEdges / 100 / 20
 	schemaText := "sname: string @index(exact) .\n" + indexedPredicates(others)
-	edges := valueEdges(nil, "sname", skewEdges-others*each, values("value", 50))
-	for i := range others {
-		edges = valueEdges(edges, predicateName(i), each, values("value", 5))
-	}
-	return Workload{Name: "Predicate99", Schema: schemaText, Batch: mutation.Batch{Edges: edges}}
+	return Workload{Name: "Predicate99", Schema: schemaText, Batch: func() (b mutation.Batch) {
+		b.Edges = valueEdges(nil, "sname", skewEdges-others*each, values("value", 50))
+		for i := range others {
+			b.Edges = valueEdges(b.Edges, predicateName(i), each, values("value", 5))
+		}
+		return b
+	}}
 }
 
 // hotSubject has half of the edges on one subject, each to its own target.
 func hotSubject() Workload {
-	edges := uidEdges(nil, "link", skewEdges/2, skewEdges/2, 1)
-	for i := range skewEdges / 2 {
-		edges = append(edges, mutation.Edge{
-			Subject: firstSubject - 1, Predicate: "link", Object: mutation.ObjectUID, Target: uint64(skewEdges + i),
-		})
-	}
-	return Workload{Name: "HotSubject", Schema: "link: [uid] @reverse .", Batch: mutation.Batch{Edges: edges}}
+	return Workload{Name: "HotSubject", Schema: "link: [uid] @reverse .", Batch: func() (b mutation.Batch) {
+		b.Edges = uidEdges(nil, "link", skewEdges/2, skewEdges/2, 1)
+		for i := range skewEdges / 2 {
+			b.Edges = append(b.Edges, mutation.Edge{
+				Subject: firstSubject - 1, Predicate: "link", Object: mutation.ObjectUID, Target: uint64(skewEdges + i),
+			})
+		}
+		return b
+	}}
 }
 
 // hotTarget has half of the edges lead to one target, the others each to its
 // own.
 func hotTarget() Workload {
-	edges := uidEdges(nil, "link", skewEdges, skewEdges, 1)
-	for i := 0; i < len(edges); i += 2 {
-		edges[i].Target = firstSubject - 1
-	}
-	return Workload{Name: "HotTarget", Schema: "link: [uid] @reverse .", Batch: mutation.Batch{Edges: edges}}
+	return Workload{Name: "HotTarget", Schema: "link: [uid] @reverse .", Batch: func() (b mutation.Batch) {
+		b.Edges = uidEdges(nil, "link", skewEdges, skewEdges, 1)
+		for i := 0; i < len(b.Edges); i += 2 {
+			b.Edges[i].Target = firstSubject - 1
+		}
+		return b
+	}}
 }
 
 // manyPredicates has so many indexed predicates of so many edges each.
 func manyPredicates(predicates, each int) Workload {
-	var edges []mutation.Edge
-	for i := range predicates {
-		edges = valueEdges(edges, predicateName(i), each, values("value", each))
-	}
 	return Workload{
 		Name:   fmt.Sprintf("%dx%d", predicates, each),
-		Schema: indexedPredicates(predicates), Batch: mutation.Batch{Edges: edges},
+		Schema: indexedPredicates(predicates),
+		Batch: func() (b mutation.Batch) {
+			for i := range predicates {
+				b.Edges = valueEdges(b.Edges, predicateName(i), each, values("value", each))
+			}
+			return b
+		},
 	}
 }
 

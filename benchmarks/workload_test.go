@@ -49,10 +49,11 @@ func TestWorkloadsAreAsTheyAreCalled(t *testing.T) {
 			}
 			found = true
 			predicates := make(map[string]bool)
-			for _, e := range w.Batch.Edges {
+			edges := w.Batch().Edges
+			for _, e := range edges {
 				predicates[e.Predicate] = true
 			}
-			require.Len(t, w.Batch.Edges, want.edges, name)
+			require.Len(t, edges, want.edges, name)
 			require.Len(t, predicates, want.predicates, name)
 		}
 		require.True(t, found, name)
@@ -69,11 +70,11 @@ func TestHalfIsHalf(t *testing.T) {
 		}
 		return float64(n) / float64(len(edges))
 	}
-	subject := hotSubject().Batch.Edges
+	subject := hotSubject().Batch().Edges
 	require.Equal(t, 0.5, share(subject, func(e *mutation.Edge) bool { return e.Subject == firstSubject-1 }))
-	target := hotTarget().Batch.Edges
+	target := hotTarget().Batch().Edges
 	require.Equal(t, 0.5, share(target, func(e *mutation.Edge) bool { return e.Target == firstSubject-1 }))
-	predicate := dominantPredicate().Batch.Edges
+	predicate := dominantPredicate().Batch().Edges
 	require.Equal(t, 0.99, share(predicate, func(e *mutation.Edge) bool { return e.Predicate == "sname" }))
 }
 

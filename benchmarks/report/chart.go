@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -35,22 +36,27 @@ const (
 	charWidth  = 7
 )
 
-// chartUnits are what is plotted, the first that a group has.
+// chartUnits are what is plotted: the first that all of a group have, else
+// another such.
 var chartUnits = []string{"%mutex", "edges/s", "txn/s", "ns/op"}
 
 func (g *group) chartUnit() string {
 	units := unitsOf(g.runs())
-	for _, want := range chartUnits {
-		for _, unit := range units {
-			if unit == want {
-				return unit
-			}
+	for _, want := range slices.Concat(chartUnits, units) {
+		if slices.Contains(units, want) && g.allHave(want) {
+			return want
 		}
 	}
-	if len(units) == 0 {
-		return ""
+	return "ns/op"
+}
+
+func (g *group) allHave(unit string) bool {
+	for _, s := range g.series {
+		if sum := s.in(unit); len(sum.values) == 0 {
+			return false
+		}
 	}
-	return units[0]
+	return true
 }
 
 func (g *group) chart() chart {
@@ -95,6 +101,9 @@ func newBar(name string, sum summary, unit string, y, left int, scale, first flo
 		b.Dots = append(b.Dots, float64(left)+v*scale)
 	}
 	b.LabelX = float64(left) + max(0, sum.max*scale) + 8
+	if len(sum.values) == 0 {
+		return b
+	}
 	b.Label = valueText(sum.median, unit)
 	if y > 0 && first > 0 {
 		b.Label += fmt.Sprintf(" (×%s)", digits(sum.median/first))
