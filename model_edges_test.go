@@ -213,8 +213,10 @@ func (g *generator) value(p *schema.Predicate, op mutation.Op) value.Value {
 	}
 	s := pick(g, modelTexts[p.Type])
 	switch {
-	case p.Type == value.Default && g.chance(50):
+	case p.Type == value.Default && g.chance(25):
 		return typed(value.Int, pick(g, modelTexts[value.Int]))
+	case p.Type == value.Default && g.chance(50):
+		return typed(value.String, s) // the same bytes as text, and another value
 	case p.Type == value.Default:
 		return text(s)
 	case p.Type == value.Float && g.chance(20):

@@ -93,6 +93,7 @@ func runModel(t *testing.T, seed uint64, opts mutation.Options) {
 	for len(m.open) > 0 {
 		m.end(0)
 	}
+	m.verify()
 	m.rollUp(100)
 	m.compareCommitted()
 	m.verify()
