@@ -119,7 +119,9 @@ func (r *retirement) removing(name string) {
 	db := openSynced(r.t, filepath.Join(r.dir, "p"))
 	found, _ := entriesIn(r.t, db)
 	for ts, n := range r.held[name] {
-		require.Equal(r.t, n, found[ts], "%s is removed, and the commit at %d is not durable", name, ts)
+		if found[ts] != n { // Not by require: this is the writer's goroutine.
+			r.t.Errorf("%s is removed, and of the commit at %d only %d of %d entries are durable", name, ts, found[ts], n)
+		}
 	}
 	require.NoError(r.t, db.Close())
 }
