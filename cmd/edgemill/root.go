@@ -27,7 +27,7 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 		Args:                       cobra.ArbitraryArgs,
 		RunE:                       noCommand,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{cmd, err} })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(
 		newLoadCommand(),
 		newMutateCommand(),
@@ -45,6 +45,15 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 		cmd.DisableFlagsInUseLine = true // their use lines say what is needed
 	}
 	return root
+}
+
+// wrongFlag is about a flag, unless the trouble is that there is no such
+// subcommand, which then has no flags.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); !cmd.HasParent() && len(args) > 0 {
+		return noCommand(cmd, args)
+	}
+	return &usageError{cmd, err}
 }
 
 // noCommand is what runs where the arguments name no subcommand.

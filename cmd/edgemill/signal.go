@@ -40,6 +40,6 @@ func untilDone(ctx context.Context, r io.Reader) io.Reader {
 		_, err := io.Copy(pw, r)
 		pw.CloseWithError(err)
 	}()
-	context.AfterFunc(ctx, func() { pr.CloseWithError(ctx.Err()) })
+	context.AfterFunc(ctx, func() { pw.CloseWithError(ctx.Err()) })
 	return pr
 }
