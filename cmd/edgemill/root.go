@@ -39,12 +39,20 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 		newDumpCommand(),
 		newVerifyCommand(),
 		newBenchCommand(),
+		newBenchCommand(),
 		newVersionCommand(),
 	)
-	for _, cmd := range append(root.Commands(), root) {
-		cmd.DisableFlagsInUseLine = true // their use lines say what is needed
-	}
+	plainUseLines(root)
 	return root
+}
+
+// plainUseLines leaves the use lines as they are: they say which flags are
+// needed.
+func plainUseLines(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true
+	for _, sub := range cmd.Commands() {
+		plainUseLines(sub)
+	}
 }
 
 // wrongFlag is about a flag, unless the trouble is that there is no such
