@@ -227,6 +227,7 @@ func keepStoredOnly(p, old *schema.Predicate) {
 // run goes through the steps of an Alter.
 func (a *alteration) run(ctx context.Context) error {
 	begun := time.Now()
+	defer a.db.upkeep.bars.bar(a.names()...)()
 	a.mark(true)
 	published, err := a.prepareAndPublish(ctx)
 	switch {
@@ -257,6 +258,14 @@ func (a *alteration) prepareAndPublish(ctx context.Context) (published bool, err
 		return false, err
 	}
 	return a.publish(ctx)
+}
+
+func (a *alteration) names() []mutation.Name {
+	var names []mutation.Name
+	for _, s := range a.steps {
+		names = append(names, s.name())
+	}
+	return names
 }
 
 // mark bars transactions that touched the predicates from committing, or lets

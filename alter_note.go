@@ -33,6 +33,14 @@ func (p notedPredicate) name() mutation.Name {
 	return mutation.Name{Namespace: p.Namespace, Predicate: p.Name}
 }
 
+func (n *alterNote) names() []mutation.Name {
+	var names []mutation.Name
+	for _, p := range n.Predicates {
+		names = append(names, p.name())
+	}
+	return names
+}
+
 // note makes durable what the Alter is about to do; nothing if it only changes
 // the schema.
 func (a *alteration) note(convertTS uint64) error {
@@ -103,6 +111,7 @@ func (db *DB) recoverAlter(ctx context.Context) error {
 	if err != nil || len(n.Predicates) == 0 {
 		return err
 	}
+	defer db.upkeep.bars.bar(n.names()...)()
 	snap := db.Schema()
 	for _, p := range n.Predicates {
 		now, ok := snap.Predicate(p.Namespace, p.Name)

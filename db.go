@@ -31,6 +31,13 @@ type Options struct {
 	MemTableSize int64
 	// Commit bounds groups of commits and says how safe an answer is.
 	Commit posting.CommitOptions
+	// Rollup says when lists are rolled up in the background, CleanUp when what
+	// nobody reads any more is dropped.
+	Rollup  posting.RollupOptions
+	CleanUp posting.CleanUpOptions
+	// CacheBytes is how many bytes of decoded lists a cache keeps; 0 for no cache.
+	// DefaultCacheBytes suits a store that is read a lot.
+	CacheBytes int64
 	// MaxWaiting is how many transactions of RunTxn may wait at the gate; 0 for
 	// any number.
 	MaxWaiting int
@@ -40,6 +47,9 @@ type Options struct {
 	// Logger takes what there is to tell; nil for none.
 	Logger *slog.Logger
 }
+
+// DefaultCacheBytes is a size in bytes for Options.CacheBytes.
+const DefaultCacheBytes = 64 << 20
 
 // ErrClosed is the answer of a DB or a transaction that is over.
 var ErrClosed = errors.New("closed")
@@ -58,6 +68,7 @@ type DB struct {
 	altering    alterLock
 	alterLimits alterLimits
 	schema      schemaState
+	upkeep      upkeep
 }
 
 // Open opens the store, or makes it. What a crash left unfinished is finished
@@ -82,7 +93,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	}
 	store, err := posting.Open(posting.Options{
 		Dir: opts.Dir, InMemory: opts.InMemory, MustExist: opts.MustExist,
-		MemTableSize: opts.MemTableSize, Commit: opts.Commit, Logger: opts.Logger,
+		MemTableSize: opts.MemTableSize, Commit: opts.Commit, CacheBytes: opts.CacheBytes, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -94,6 +105,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err := db.start(ctx); err != nil {
 		return nil, fmt.Errorf("open: %w", errors.Join(err, store.Close()))
 	}
+	db.startUpkeep()
 	opts.Metrics.Watch(db.Stats)
 	return db, nil
 }
@@ -124,6 +136,7 @@ func (db *DB) Close() error {
 	if !db.calls.close() {
 		return ErrClosed
 	}
+	db.stopUpkeep()
 	db.oracle.Close()
 	db.calls.wait()
 	flushed := db.store.Flush(context.Background())

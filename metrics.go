@@ -27,11 +27,16 @@ type Stats struct {
 	Oracle conflict.OracleStats
 	Gate   conflict.GateStats
 	Commit posting.CommitStats
+	Rollup posting.RollupStats
+	Cache  posting.CacheStats
 }
 
 // Stats returns the figures as they stand. It may be called at any time.
 func (db *DB) Stats() Stats {
-	return Stats{Oracle: db.oracle.Stats(), Gate: db.gate.Stats(), Commit: db.store.CommitStats()}
+	return Stats{
+		Oracle: db.oracle.Stats(), Gate: db.gate.Stats(), Commit: db.store.CommitStats(),
+		Rollup: db.upkeep.roller.Stats(), Cache: db.store.CacheStats(),
+	}
 }
 
 // noMetrics is the Metrics of a DB that has none.

@@ -81,8 +81,29 @@ func (db *DB) View(ctx context.Context, ts uint64) (*View, error) {
 	if err := v.register(ctx); err != nil {
 		return nil, fmt.Errorf("view: %w", db.calls.closedError(ctx, err))
 	}
-	v.reader = db.store.Reader(v.ts)
+	if err := v.open(); err != nil {
+		db.oracle.DoneRead(v.ts)
+		return nil, fmt.Errorf("view: %w", tooOld(err))
+	}
 	return v, nil
+}
+
+// open opens the reader, when the timestamp is registered.
+func (v *View) open() (err error) {
+	if v.past {
+		v.reader, err = v.db.store.Past(v.ts)
+		return err
+	}
+	v.reader = v.db.store.Snapshot(v.ts)
+	return nil
+}
+
+// tooOld adds conflict.ErrTooOld to what the store says of an old timestamp.
+func tooOld(err error) error {
+	if errors.Is(err, posting.ErrTooOld) {
+		return fmt.Errorf("%w: %w", conflict.ErrTooOld, err)
+	}
+	return err
 }
 
 // register opens the view's timestamp with the oracle. The caller holds the
@@ -92,7 +113,7 @@ func (v *View) register(ctx context.Context) (err error) {
 		v.ts, err = v.db.oracle.BeginRead(ctx)
 		return err
 	}
-	if horizon := v.db.store.State().Horizon; v.ts < horizon {
+	if horizon := v.db.store.Horizon(); v.ts < horizon {
 		return fmt.Errorf("%w: %d is below the horizon %d", conflict.ErrTooOld, v.ts, horizon)
 	}
 	for name, ts := range v.db.schema.changed {
@@ -176,15 +197,7 @@ func (v *View) list(key []byte) (*posting.List, error) {
 		return v.txn.txn.List(key)
 	}
 	l, err := v.reader.List(key)
-	if l != nil || err != nil || !v.past {
-		return l, err
-	}
-	forgotten, err := v.reader.Forgotten(key)
-	if err == nil && forgotten {
-		k, _ := posting.ParseKey(key)
-		err = fmt.Errorf("%s: %w: at %d there was another list than the oldest known", k, conflict.ErrTooOld, v.ts)
-	}
-	return nil, err
+	return l, tooOld(err)
 }
 
 // predicate finds a predicate of the schema.

@@ -32,9 +32,9 @@ type Txn struct {
 }
 
 // NewTxn begins a transaction at a start timestamp, at which the store is
-// read. Release ends it.
+// read as a posting.Store's Snapshot. Release ends it.
 func NewTxn(store *posting.Store, startTS uint64) *Txn {
-	t := &Txn{startTS: startTS, reader: store.Reader(startTS)}
+	t := &Txn{startTS: startTS, reader: store.Snapshot(startTS)}
 	t.mu.touched = make(map[Name]struct{})
 	return t
 }

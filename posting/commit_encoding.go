@@ -25,8 +25,11 @@ type encodedCommit struct {
 	data []byte
 	// crc is the CRC-32C of data.
 	crc uint32
-	// entries is how many there are.
-	entries uint32
+	// entries is how many there are. The first deltas of them are the
+	// transaction's own; parts are of split lists. Both are 0 for a commit that
+	// was read from the log, where nobody asks.
+	entries, deltas, parts uint32
+
 	ts      uint64
 	applied uint64
 }
@@ -63,6 +66,7 @@ func encodeCommit(c *Commit, lim limits) (encodedCommit, error) {
 				return encodedCommit{}, err
 			}
 		}
+		e.deltas = e.entries
 	}
 	for _, entry := range c.Entries {
 		if err := e.add(entry, lim); err != nil {
@@ -99,8 +103,14 @@ func (e *encodedCommit) add(entry Entry, lim limits) error {
 	e.data = binary.AppendVarint(e.data, int64(entry.Version-e.ts))
 	e.data = append(append(e.data, entry.Key...), entry.Value...)
 	e.entries++
+	if isPart(entry.Key) {
+		e.parts++
+	}
 	return nil
 }
+
+// isPart reports whether a key is one of a part of a split list.
+func isPart(key []byte) bool { return Space(key[0]) == SpacePart }
 
 // metaDelete stands in the log in place of a user meta where a key is deleted.
 const metaDelete = 0xff

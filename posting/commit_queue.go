@@ -94,6 +94,13 @@ func (q *waitQueue) take() []*waiter {
 	return group
 }
 
+// busy reports whether somebody waits.
+func (q *waitQueue) busy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.mu.waiting) > 0
+}
+
 // close lets nobody in any more.
 func (q *waitQueue) close() {
 	q.mu.Lock()

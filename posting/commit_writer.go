@@ -3,6 +3,7 @@ package posting
 import (
 	"errors"
 	"math"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
@@ -20,6 +21,14 @@ type badgerWriter struct {
 	taken int64
 	// spilled is how many values have gone to the value log.
 	spilled int64
+
+	// marks are told of every entry before Badger has it; nil for nobody to
+	// tell.
+	marks *marks
+	// rewritten are the rewrites that end when what is being put is in Badger.
+	rewritten []*rewrites
+	// hot is told of keys that are written often, if somebody listens.
+	hot *atomic.Pointer[hotKeys]
 }
 
 func newBadgerWriter(db *badger.DB) *badgerWriter {
@@ -60,7 +69,38 @@ var deleted = []byte{1 << 0}
 // put writes the commits in the order given and returns when a reader finds
 // them. Writing them again is harmless: they have the same versions and
 // values.
+//
+// Badger does not show what one call wrote all at once. A transaction's reader
+// does not notice, since it waits for all of it; but a rollup has a version
+// that is read at already. So its parts are there before the list that names
+// them.
 func (w *badgerWriter) put(commits []encodedCommit) error {
+	defer w.endRewrites()
+	var parts uint32
+	for i := range commits {
+		parts += commits[i].parts
+	}
+	if parts == 0 {
+		return w.putThose(commits, func(Entry) bool { return true })
+	}
+	err := w.putThose(commits, func(e Entry) bool { return isPart(e.Key) })
+	if err != nil {
+		return err
+	}
+	return w.putThose(commits, func(e Entry) bool { return !isPart(e.Key) })
+}
+
+// endRewrites lets readers know that what put wrote is there, or will not be.
+func (w *badgerWriter) endRewrites() {
+	for _, r := range w.rewritten {
+		r.end()
+	}
+	clear(w.rewritten)
+	w.rewritten = w.rewritten[:0]
+}
+
+// putThose writes the entries that are wanted.
+func (w *badgerWriter) putThose(commits []encodedCommit, wanted func(Entry) bool) error {
 	var entries, size int
 	for i := range commits {
 		entries += int(commits[i].entries)
@@ -73,17 +113,17 @@ func (w *badgerWriter) put(commits []encodedCommit) error {
 	if entries <= batchMax && int64(size) < w.db.MaxBatchSize()/2 {
 		put = w.putBatch
 	}
-	err := put(commits)
+	err := put(commits, wanted)
 	if err != nil {
 		w.taken = before // What may have been written counts for nothing.
 	}
 	return err
 }
 
-func (w *badgerWriter) putBatch(commits []encodedCommit) error {
+func (w *badgerWriter) putBatch(commits []encodedCommit, wanted func(Entry) bool) error {
 	batch := w.db.NewManagedWriteBatch()
 	defer batch.Cancel()
-	err := w.each(commits, func(e Entry) error {
+	err := w.each(commits, wanted, func(e Entry) error {
 		if e.Delete {
 			return batch.DeleteAt(e.Key, e.Version)
 		}
@@ -99,11 +139,11 @@ func (w *badgerWriter) putBatch(commits []encodedCommit) error {
 	return batch.Flush()
 }
 
-func (w *badgerWriter) load(commits []encodedCommit) error {
+func (w *badgerWriter) load(commits []encodedCommit, wanted func(Entry) bool) error {
 	loader := w.db.NewKVLoader(pendingBatches)
 	var kv pb.KV
 	var meta [1]byte
-	err := w.each(commits, func(e Entry) error {
+	err := w.each(commits, wanted, func(e Entry) error {
 		meta[0] = e.Meta
 		kv.Key, kv.Value, kv.Version, kv.UserMeta, kv.Meta = e.Key, e.Value, e.Version, meta[:], nil
 		switch {
@@ -118,14 +158,17 @@ func (w *badgerWriter) load(commits []encodedCommit) error {
 	return errors.Join(err, loader.Finish())
 }
 
-// each calls f with every entry, and counts what Badger takes.
-func (w *badgerWriter) each(commits []encodedCommit, f func(Entry) error) error {
+// each calls f with every wanted entry, marks its key and counts what Badger
+// takes.
+func (w *badgerWriter) each(commits []encodedCommit, wanted func(Entry) bool, f func(Entry) error) error {
 	for i := range commits {
-		r, err := readCommit(commits[i].data)
-		for err == nil && r.more() {
+		c := &commits[i]
+		r, err := readCommit(c.data)
+		for n := uint32(0); err == nil && r.more(); n++ {
 			var e Entry
-			if e, err = r.next(); err == nil {
+			if e, err = r.next(); err == nil && wanted(e) {
 				w.count(e)
+				w.mark(e, n < c.deltas)
 				err = f(e)
 			}
 		}
@@ -134,6 +177,31 @@ func (w *badgerWriter) each(commits []encodedCommit, f func(Entry) error) error 
 		}
 	}
 	return nil
+}
+
+// mark tells the readers of an entry that is about to be given to Badger.
+func (w *badgerWriter) mark(e Entry, transactions bool) {
+	if w.marks == nil {
+		return
+	}
+	hash := w.marks.hash(e.Key)
+	k := w.marks.at(hash)
+	if !transactions {
+		for _, r := range []*rewrites{&w.marks.rewrites, &k.rewrites} {
+			if r.begin() {
+				w.rewritten = append(w.rewritten, r)
+			}
+		}
+		return
+	}
+	k.delta(e.Version)
+	if k.deltas < deltasATell {
+		return
+	}
+	k.deltas = 0
+	if hot := w.hot.Load(); hot != nil {
+		hot.tell(hash, e.Key)
+	}
 }
 
 func (w *badgerWriter) count(e Entry) {

@@ -417,7 +417,7 @@ func (c *Checker) part(r *Reader, key []byte, start, end uint64, mayBeEmpty bool
 	case item.Version() != c.at:
 		c.fault(0, "the part from %#x has the version %d", start, item.Version())
 	}
-	list, err := r.part(key, start)
+	list, _, err := r.part(key, start, c.at)
 	switch n := list.Pack.Len(); {
 	case err != nil:
 		return // the part's own check reports it

@@ -24,8 +24,10 @@ type List struct {
 	// newest is the version of the newest delta or complete list, 0 for none.
 	newest uint64
 	// deltas and deltaBytes are how many deltas lie above the complete list,
-	// and their size.
-	deltas, deltaBytes int
+	// and their size in bytes; size is that of the complete list.
+	deltas, deltaBytes, size int
+	// deleted says that the key was deleted below what the list was read from.
+	deleted bool
 }
 
 // layer takes the postings of one delta, from the newest delta to the oldest,
@@ -47,6 +49,16 @@ func (l *List) layer(data []byte, commitTS uint64) (more bool, err error) {
 		}
 	}
 	return !l.all, nil
+}
+
+// over lays what the list holds, one delta's postings, on top of another list.
+func (l *List) over(base *List) {
+	if base == nil || l.all {
+		return
+	}
+	l.parts, l.all, l.newest = base.parts, base.all, base.newest
+	l.deltas, l.deltaBytes, l.size = base.deltas, base.deltaBytes, base.size
+	l.changes = append(l.changes, base.changes...)
 }
 
 // settle puts the postings of all layers in order and keeps the newest of each

@@ -3,6 +3,7 @@ package posting
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -16,17 +17,57 @@ const (
 )
 
 // Reader reads lists as they stand at one timestamp. Any number of goroutines
-// may use it. It reads right as long as its timestamp is not below the store's
-// horizon, for which whoever handed out the timestamp answers.
+// may use it. A timestamp below the store's horizon is ErrTooOld.
+//
+// What is written at versions that are read at already, which is what rollups
+// do, changes no list, and a Reader does not notice it:
+//
+//   - the versions below a rolled-up list stay as long as somebody reads below
+//     it, and those that read above it take it or them for the same list;
+//   - who has begun with the versions when they are rolled up, and meets a
+//     compaction that drops them on the way, notices (mark.rewrites) and begins
+//     again with an iterator, from under which nothing is dropped;
+//   - the parts of a split list are read at exactly the version of the main list
+//     that names them. They are there before it (badgerWriter.put); where they
+//     are gone, a newer main list is there to be read.
 type Reader struct {
-	db  *badger.DB
-	ts  uint64
-	txn *badger.Txn
+	store *Store
+	db    *badger.DB
+	ts    uint64
+	txn   *badger.Txn
+	// cache is that of the store for a Snapshot, else nil.
+	cache *listCache
+	// past says that lists may be forgotten at ts.
+	past bool
 }
 
-// Reader returns a reader at the timestamp. Release ends it.
+// Reader returns a reader at any timestamp: what it reads is what is in the
+// store. Release ends it.
 func (s *Store) Reader(ts uint64) *Reader {
-	return &Reader{db: s.db, ts: ts, txn: s.db.NewTransactionAt(ts, false)}
+	return &Reader{store: s, db: s.db, ts: ts, txn: s.db.NewTransactionAt(ts, false)}
+}
+
+// Snapshot returns a reader at a timestamp through which every commit is
+// readable, and at or below which nothing is committed any more, as
+// conflict.Timestamps hands them out. So what it reads may be kept for other
+// Snapshots. Release ends it.
+func (s *Store) Snapshot(ts uint64) *Reader {
+	r := s.Reader(ts)
+	r.cache = s.cache
+	return r
+}
+
+// Past returns a Snapshot for who asks for a timestamp of his own: a list of
+// which the oldest version that there is was rolled up above the timestamp is
+// ErrTooOld, and not taken for an empty one. A walk over lists passes over
+// those.
+func (s *Store) Past(ts uint64) (*Reader, error) {
+	if err := s.readable(ts); err != nil {
+		return nil, err
+	}
+	r := s.Snapshot(ts)
+	r.past = true
+	return r, nil
 }
 
 // TS returns the reader's timestamp.
@@ -38,27 +79,83 @@ func (r *Reader) Release() { r.txn.Discard() }
 // List reads the list under the key; nil where nothing is stored. Bytes that
 // are no list are an error that names the key.
 func (r *Reader) List(key []byte) (*List, error) {
-	return r.ListUnder(key, nil)
+	if r.cache == nil {
+		return r.stored(key)
+	}
+	seek := r.cache.seek(key, r.ts)
+	if seek.list != nil {
+		return seek.list, r.store.readable(r.ts)
+	}
+	l, err := r.stored(key)
+	if err == nil {
+		r.cache.keep(&seek, l)
+	}
+	return l, err
 }
 
 // ListUnder is List with one more delta, not yet stored, laid on top.
 func (r *Reader) ListUnder(key, delta []byte) (*List, error) {
+	if len(delta) == 0 {
+		return r.List(key)
+	}
 	l := &List{}
-	more := true
-	if len(delta) > 0 {
-		var err error
-		if more, err = l.layer(delta, 0); err != nil {
-			return nil, keyError(key, r.ts, err)
+	more, err := l.layer(delta, 0)
+	if err != nil {
+		return nil, keyError(key, r.ts, err)
+	}
+	if more {
+		base, err := r.List(key)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if err := r.read(key, l, more); err != nil {
-		return nil, err
-	}
-	if l.newest == 0 && len(delta) == 0 {
-		return nil, nil
+		l.over(base)
 	}
 	l.settle()
 	return l, nil
+}
+
+// partTries is how often a list is read whose parts go while it is read. Each
+// time it takes a rollup and a compaction to make another try necessary.
+const partTries = 4
+
+// stored reads the list from Badger, and tells the roller if it is worth
+// rolling up.
+func (r *Reader) stored(key []byte) (*List, error) {
+	if err := r.store.readable(r.ts); err != nil {
+		return nil, keyError(key, r.ts, err)
+	}
+	hash := r.store.marks.hash(key)
+	l, err := r.point(key, hash)
+	for try := 1; errors.Is(err, errPartGone) && try < partTries; try++ {
+		time.Sleep(time.Duration(try*try) * time.Millisecond)
+		l, err = r.point(key, hash)
+	}
+	if err != nil {
+		return nil, keyError(key, r.ts, err)
+	}
+	if l.newest == 0 {
+		return nil, r.absent(key, l)
+	}
+	l.settle()
+	if hot := r.store.hot.Load(); hot != nil && hot.rule.due(l) {
+		hot.tell(hash, key)
+	}
+	return l, nil
+}
+
+// absent is the error, if it is one, of a list of which no version is seen.
+func (r *Reader) absent(key []byte, l *List) error {
+	if !r.past || l.deleted {
+		return nil
+	}
+	forgotten, err := r.Forgotten(key)
+	if err == nil && forgotten {
+		err = fmt.Errorf("%w: the oldest version that is left was rolled up above it", ErrTooOld)
+	}
+	if err != nil {
+		return keyError(key, r.ts, err)
+	}
+	return nil
 }
 
 // getsBeforeIterator is how many versions of a key are fetched one by one,
@@ -66,32 +163,41 @@ func (r *Reader) ListUnder(key, delta []byte) (*List, error) {
 // dear to open and cheap to advance.
 const getsBeforeIterator = 3
 
-func (r *Reader) read(key []byte, l *List, more bool) error {
-	txn, ts := r.txn, r.ts
-	for n := 0; more && n < getsBeforeIterator; n++ {
+// point reads the key's versions. Where it takes several looks at Badger, they
+// have to be of one history.
+func (r *Reader) point(key []byte, hash uint64) (*List, error) {
+	mark := r.store.marks.at(hash)
+	before := mark.rewrites.load()
+	l := &List{}
+	gets, err := r.get(key, l)
+	if gets > 1 && !mark.rewrites.still(before) {
+		l = &List{}
+		err = r.iterate(key, l, r.txn)
+	}
+	return l, err
+}
+
+// get reads the key's versions one by one as far as that is worth it, and says
+// how many it tried to.
+func (r *Reader) get(key []byte, l *List) (gets int, err error) {
+	txn := r.txn
+	for gets < getsBeforeIterator {
+		gets++
 		item, err := txn.Get(key)
 		if errors.Is(err, badger.ErrKeyNotFound) {
-			return nil
+			return gets, nil
 		}
+		more := false
 		if err == nil {
 			more, err = r.version(key, l, item)
 		}
-		if err != nil {
-			return keyError(key, ts, err)
+		if err != nil || !more || item.Version() == 0 {
+			return gets, err
 		}
-		if more {
-			if ts = item.Version(); ts == 0 {
-				return nil
-			}
-			ts--
-			txn = r.db.NewTransactionAt(ts, false)
-			defer txn.Discard()
-		}
+		txn = r.db.NewTransactionAt(item.Version()-1, false)
+		defer txn.Discard()
 	}
-	if !more {
-		return nil
-	}
-	return r.iterate(key, l, txn)
+	return gets, r.iterate(key, l, txn)
 }
 
 // iterate reads on through the key's versions that txn sees.
@@ -102,11 +208,8 @@ func (r *Reader) iterate(key []byte, l *List, txn *badger.Txn) error {
 	defer it.Close()
 	for it.Rewind(); it.Valid(); it.Next() {
 		more, err := r.version(key, l, it.Item())
-		if err != nil {
-			return keyError(key, it.Item().Version(), err)
-		}
-		if !more {
-			return nil
+		if err != nil || !more {
+			return err
 		}
 	}
 	return nil
@@ -124,6 +227,7 @@ func (r *Reader) version(key []byte, l *List, item *badger.Item) (more bool, err
 
 func (r *Reader) take(key []byte, l *List, v *Version) (more bool, err error) {
 	if v.Deleted {
+		l.deleted = true
 		return false, nil
 	}
 	if l.newest == 0 {
@@ -140,17 +244,18 @@ func (r *Reader) take(key []byte, l *List, v *Version) (more bool, err error) {
 	case MetaEmpty:
 		return false, nil
 	case MetaComplete:
-		return false, r.complete(key, l, v.Value)
+		return false, r.complete(key, l, v)
 	}
 	return false, fmt.Errorf("%w: user meta %#x", ErrBadValue, v.Meta)
 }
 
 // complete takes the complete list and, where it is split, its parts.
-func (r *Reader) complete(key []byte, l *List, data []byte) error {
-	c, err := DecodeList(data)
+func (r *Reader) complete(key []byte, l *List, v *Version) error {
+	c, err := DecodeList(v.Value)
 	if err != nil {
 		return err
 	}
+	l.size += len(v.Value)
 	if len(c.Splits) == 0 {
 		l.parts = []Part{{List: c}}
 		return l.check()
@@ -164,34 +269,45 @@ func (r *Reader) complete(key []byte, l *List, data []byte) error {
 			return fmt.Errorf("%w: split %d is not above the one before", ErrBadValue, start)
 		}
 		l.parts[i].Start = start
-		if l.parts[i].List, err = r.part(key, start); err != nil {
+		size := 0
+		if l.parts[i].List, size, err = r.part(key, start, v.TS); err != nil {
 			return fmt.Errorf("part %d: %w", start, err)
 		}
+		l.size += size
 	}
 	return l.check()
 }
 
-// part reads one part of a split list.
-func (r *Reader) part(key []byte, start uint64) (Complete, error) {
-	item, err := r.txn.Get(AppendPartKey(nil, key, start))
+// errPartGone: a part that a main list names is not there at its version.
+var errPartGone = fmt.Errorf("%w: the part is not there", ErrBadValue)
+
+// part reads one part of a split list, at the version of the list, and its size
+// in bytes.
+func (r *Reader) part(key []byte, start, version uint64) (Complete, int, error) {
+	txn := r.db.NewTransactionAt(version, false)
+	defer txn.Discard()
+	item, err := txn.Get(AppendPartKey(nil, key, start))
+	if errors.Is(err, badger.ErrKeyNotFound) || err == nil && item.Version() != version {
+		err = errPartGone
+	}
 	if err != nil {
-		return Complete{}, err
+		return Complete{}, 0, err
 	}
 	data, err := item.ValueCopy(nil)
 	if err != nil {
-		return Complete{}, err
+		return Complete{}, 0, err
 	}
 	switch item.UserMeta() {
 	case MetaEmpty:
-		return Complete{}, nil
+		return Complete{}, 0, nil
 	case MetaComplete:
 		c, err := DecodeList(data)
 		if err == nil && len(c.Splits) > 0 {
 			err = fmt.Errorf("%w: a part with parts", ErrBadValue)
 		}
-		return c, err
+		return c, len(data), err
 	}
-	return Complete{}, fmt.Errorf("%w: user meta %#x", ErrBadValue, item.UserMeta())
+	return Complete{}, 0, fmt.Errorf("%w: user meta %#x", ErrBadValue, item.UserMeta())
 }
 
 // keyError says at which key and version an error arose.

@@ -42,8 +42,14 @@ func (l *List) SetOnce() bool {
 // at the newest commit timestamp that went in plus one. It returns nothing
 // where no delta lies above the complete list.
 func (r *Reader) RollUp(key []byte) ([]Entry, error) {
-	l, err := r.List(key)
-	if err != nil || l == nil || l.deltas == 0 {
+	return r.rollUpIf(key, func(l *List) bool { return l.deltas > 0 })
+}
+
+// rollUpIf is RollUp of a list that the condition holds for. It passes the
+// cache by, which may hold the list as it was before a rollup.
+func (r *Reader) rollUpIf(key []byte, due func(*List) bool) ([]Entry, error) {
+	l, err := r.stored(key)
+	if err != nil || l == nil || !due(l) {
 		return nil, err
 	}
 	return l.rolledUp(key, l.newest+1), nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -39,6 +40,9 @@ type Options struct {
 	MemTableSize int64
 	// Commit bounds groups of commits and says how safe an answer is.
 	Commit CommitOptions
+	// CacheBytes is how many bytes of decoded lists a cache keeps for Snapshots;
+	// 0 for no cache.
+	CacheBytes int64
 	// Logger takes what Badger has to say, at debug level and above; default
 	// none.
 	Logger *slog.Logger
@@ -59,6 +63,11 @@ type Store struct {
 		state State
 	}
 	opts Options
+
+	marks   *marks
+	cache   *listCache // nil for none
+	hot     atomic.Pointer[hotKeys]
+	horizon horizon
 }
 
 // Open opens the store in opts.Dir, or makes one in a folder that is missing
@@ -67,12 +76,12 @@ func Open(opts Options) (*Store, error) {
 	if opts.MemTableSize == 0 {
 		opts.MemTableSize = DefaultMemTableSize
 	}
-	s := &Store{opts: opts}
+	s := &Store{opts: opts, marks: newMarks(cacheStripes(opts.CacheBytes))}
 	if opts.InMemory {
 		if err := s.openBadger(""); err != nil {
 			return nil, err
 		}
-		return s, s.openCommitter()
+		return s, errors.Join(s.openCommitter(), s.openCache())
 	}
 	data, state, err := layout(opts.Dir, opts.MustExist)
 	if err != nil {
@@ -85,10 +94,11 @@ func Open(opts Options) (*Store, error) {
 		s.state.close()
 		return nil, err
 	}
+	s.openHorizon()
 	if err := s.openCommitter(data, state); err != nil {
 		return nil, errors.Join(err, s.db.Close(), s.state.close())
 	}
-	return s, nil
+	return s, s.openCache()
 }
 
 // layout finds the Badger directory and the folder of the state.
@@ -156,8 +166,17 @@ func (s *Store) State() State {
 	return s.memory.state
 }
 
-// UpdateState changes the state, durably before it returns.
+// UpdateState changes the state, durably before it returns. Reads go by a
+// horizon in it from then on.
 func (s *Store) UpdateState(change func(*State)) error {
+	err := s.updateState(change)
+	if err == nil {
+		s.horizon.take(s.State().Horizon)
+	}
+	return err
+}
+
+func (s *Store) updateState(change func(*State)) error {
 	if s.state != nil {
 		return s.state.update(change)
 	}
@@ -176,6 +195,7 @@ func (s *Store) WrittenByOthers() bool { return s.MaxVersion() > s.State().LastT
 
 // Close closes the store.
 func (s *Store) Close() error {
+	s.cache.close()
 	err := errors.Join(s.closeCommitter(), s.db.Close())
 	if err == nil {
 		err = s.forgetLog()

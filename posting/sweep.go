@@ -2,6 +2,7 @@ package posting
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -18,6 +19,8 @@ type Sweep struct {
 	prefix []byte
 	it     *badger.Iterator
 	asked  int
+	// opened is marks.rewrites before the iterator was opened.
+	opened uint64
 }
 
 // sweepPoints is how many keys are read one by one before an iterator is
@@ -39,14 +42,50 @@ func (s *Sweep) List(key []byte) (*List, error) {
 	if !s.reach(key) {
 		return nil, nil
 	}
+	if s.r.cache == nil || s.plain() {
+		return s.read(key)
+	}
+	seek := s.r.cache.seek(key, s.r.ts)
+	if seek.list != nil {
+		return seek.list, nil
+	}
+	l, err := s.read(key)
+	if err == nil && l.dear() && s.r.store.marks.rewrites.still(s.opened) {
+		s.r.cache.keep(&seek, l) // The iterator saw no less than a read behind the seek.
+	}
+	return l, err
+}
+
+// dear reports whether a sweep is likely to need longer for the list than for
+// finding it in the cache.
+func (l *List) dear() bool { return l != nil && l.deltas >= dearDeltas }
+
+const dearDeltas = 4
+
+// plain reports whether the list that the iterator stands at is about as fast
+// to read as to find in the cache: a short one with no delta above it.
+func (s *Sweep) plain() bool {
+	item := s.it.Item()
+	return item.UserMeta() != MetaDelta && item.EstimatedSize() < shortList
+}
+
+// shortList is a size in bytes.
+const shortList = 1 << 10
+
+// read reads the list that the iterator stands at.
+func (s *Sweep) read(key []byte) (*List, error) {
 	l := &List{}
-	if err := s.versions(key, l); err != nil {
+	err := s.versions(key, l)
+	if errors.Is(err, errPartGone) {
+		return s.r.stored(key)
+	}
+	if err != nil || l.newest == 0 {
 		return nil, err
 	}
-	if l.newest == 0 {
-		return nil, nil
-	}
 	l.settle()
+	if hot := s.r.store.hot.Load(); hot != nil && hot.rule.due(l) {
+		hot.tell(s.r.store.marks.hash(key), key)
+	}
 	return l, nil
 }
 
@@ -55,6 +94,7 @@ func (s *Sweep) open(key []byte) {
 	opt.PrefetchValues = false
 	opt.AllVersions = true
 	opt.Prefix = s.prefix
+	s.opened = s.r.store.marks.rewrites.load()
 	s.it = s.r.txn.NewIterator(opt)
 	s.it.Seek(key)
 }

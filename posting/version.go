@@ -3,6 +3,7 @@ package posting
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4"
@@ -87,7 +88,11 @@ func (r *Reader) WalkLists(ctx context.Context, prefix, from []byte, f func(key 
 			return nil
 		}
 		var err error
-		if more, err = r.version(key, list, item); err != nil {
+		more, err = r.version(key, list, item)
+		if errors.Is(err, errPartGone) {
+			list, err = r.reread(key)
+		}
+		if err != nil {
 			return keyError(key, item.Version(), err)
 		}
 		return nil
@@ -101,6 +106,9 @@ func (r *Reader) WalkLists(ctx context.Context, prefix, from []byte, f func(key 
 // iterateAll calls f with every version that the reader sees of every key with
 // the prefix, from a key on.
 func (r *Reader) iterateAll(ctx context.Context, prefix, from []byte, f func(*badger.Item) error) error {
+	if err := r.store.readable(r.ts); err != nil {
+		return err
+	}
 	opt := badger.DefaultIteratorOptions
 	opt.PrefetchValues = false
 	opt.AllVersions = true
@@ -140,6 +148,9 @@ func (r *Reader) Assemble(key []byte, versions []Version) (*List, error) {
 	l := &List{}
 	for i := range versions {
 		more, err := r.take(key, l, &versions[i])
+		if errors.Is(err, errPartGone) {
+			return r.reread(key)
+		}
 		if err != nil {
 			return nil, keyError(key, versions[i].TS, err)
 		}
@@ -149,6 +160,16 @@ func (r *Reader) Assemble(key []byte, versions []Version) (*List, error) {
 	}
 	l.settle()
 	return l, nil
+}
+
+// reread reads a list again whose versions were read before the parts that they
+// name went. It is never nil.
+func (r *Reader) reread(key []byte) (*List, error) {
+	l, err := r.stored(key)
+	if l == nil {
+		l = &List{}
+	}
+	return l, err
 }
 
 // Forgotten reports whether the reader sees no version of the key and the

@@ -16,6 +16,15 @@ func (r *Reader) Walk(ctx context.Context, prefix []byte, f func(key []byte) err
 
 // WalkFrom is Walk that begins at the first key that is from or above it.
 func (r *Reader) WalkFrom(ctx context.Context, prefix, from []byte, f func(key []byte) error) error {
+	return r.walkMeta(ctx, prefix, from, func(key []byte, _ byte) error { return f(key) })
+}
+
+// walkMeta is WalkFrom with the user-meta byte of the newest version that the
+// reader sees of each key.
+func (r *Reader) walkMeta(ctx context.Context, prefix, from []byte, f func(key []byte, meta byte) error) error {
+	if err := r.store.readable(r.ts); err != nil {
+		return err
+	}
 	opt := badger.DefaultIteratorOptions
 	opt.PrefetchValues = false
 	opt.Prefix = prefix
@@ -28,7 +37,7 @@ func (r *Reader) WalkFrom(ctx context.Context, prefix, from []byte, f func(key [
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := f(it.Item().Key()); err != nil {
+		if err := f(it.Item().Key(), it.Item().UserMeta()); err != nil {
 			return err
 		}
 	}
@@ -38,6 +47,9 @@ func (r *Reader) WalkFrom(ctx context.Context, prefix, from []byte, f func(key [
 // WalkValues is Walk with the newest value that the reader sees of each key,
 // for keys that are no lists (schemas and types). f must not keep the slices.
 func (r *Reader) WalkValues(ctx context.Context, prefix []byte, f func(key, value []byte, version uint64) error) error {
+	if err := r.store.readable(r.ts); err != nil {
+		return err
+	}
 	opt := badger.DefaultIteratorOptions
 	opt.Prefix = prefix
 	it := r.txn.NewIterator(opt)
