@@ -71,7 +71,10 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	if run.plan.uniqueLang {
 		return applySerial(ctx, txn, snap, b)
 	}
-	report, err = run.apply(workers)
+	err = run.guard(func() (err error) {
+		report, err = run.apply(workers)
+		return err
+	})
 	report.Bound = bound
 	return report, err
 }

@@ -28,7 +28,12 @@ func (w *worker) foldMany(edges []subjectEdge) error {
 		w.delta.Current(func(posting.Posting) bool { w.n++; return true })
 	}
 	first := w.n
-	for _, se := range edges {
+	for i, se := range edges {
+		if i%contextEvery == contextEvery-1 {
+			if err := w.b.stopped(); err != nil {
+				return err
+			}
+		}
 		before := w.n
 		w.edge = se.edge
 		if err := w.foldEdge(&w.b.batch.Edges[se.edge]); err != nil {

@@ -254,6 +254,11 @@ func (w *worker) recount(f *family, owner int) error {
 	moves := &f.pp.moves[owner]
 	w.counts.reset()
 	for i := range w.owned {
+		if i%contextEvery == 0 {
+			if err := w.b.stopped(); err != nil {
+				return err
+			}
+		}
 		recs := w.records(f, &w.owned[i])
 		if !slices.ContainsFunc(recs, func(r record) bool { return r.flags&(flagUp|flagDown) != 0 }) {
 			continue
