@@ -32,13 +32,24 @@ const crashClients = 6
 // crashChild commits transactions of all sizes for ever, and prints the
 // timestamp and the size of each one that was acknowledged.
 func crashChild(dir string) {
-	from, err := strconv.ParseUint(os.Getenv(crashFromEnv), 10, 64)
-	size, sizeErr := strconv.Atoi(os.Getenv(crashSizeEnv))
-	if err = errors.Join(err, sizeErr); err == nil {
-		err = crashCommits(dir, from, size, os.Getenv(crashNoSyncEnv) != "")
+	err := crashMode(dir)
+	if err == nil {
+		os.Exit(0)
 	}
 	fmt.Fprintln(os.Stderr, "child:", err)
 	os.Exit(3)
+}
+
+func crashMode(dir string) error {
+	if reserve, err := strconv.ParseInt(os.Getenv(fullReserveEnv), 10, 64); err == nil {
+		return fullChild(dir, reserve)
+	}
+	from, err := strconv.ParseUint(os.Getenv(crashFromEnv), 10, 64)
+	size, sizeErr := strconv.Atoi(os.Getenv(crashSizeEnv))
+	if err := errors.Join(err, sizeErr); err != nil {
+		return err
+	}
+	return crashCommits(dir, from, size, os.Getenv(crashNoSyncEnv) != "")
 }
 
 func crashCommits(dir string, from uint64, size int, noSync bool) error {
