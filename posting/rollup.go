@@ -52,18 +52,35 @@ func (r *Reader) rollUpIf(key []byte, due func(*List) bool) ([]Entry, error) {
 	if err != nil || l == nil || !due(l) {
 		return nil, err
 	}
-	return l.rolledUp(key, l.newest+1), nil
+	starts := l.starts()
+	if l.all {
+		// The list was read down to the marker, and the parts that it hides are
+		// still to be marked as empty.
+		if starts, err = r.Splits(key); err != nil {
+			return nil, err
+		}
+	}
+	return l.rolledUp(key, l.newest+1, starts), nil
 }
 
-// rolledUp encodes the list as complete, at the version.
-func (l *List) rolledUp(key []byte, version uint64) []Entry {
-	split := len(l.parts) > 1 || (len(l.parts) == 1 && l.parts[0].Start > 0)
-	starts := []uint64{1}
-	if split {
-		starts = starts[:0]
-		for _, p := range l.parts {
-			starts = append(starts, p.Start)
-		}
+// starts is where the parts of a split list begin; none where it is whole.
+func (l *List) starts() []uint64 {
+	if len(l.parts) == 0 || l.parts[0].Start == 0 {
+		return nil
+	}
+	starts := make([]uint64, len(l.parts))
+	for i := range l.parts {
+		starts[i] = l.parts[i].Start
+	}
+	return starts
+}
+
+// rolledUp encodes the list as complete, at the version. It was split at
+// starts, if there are any.
+func (l *List) rolledUp(key []byte, version uint64, starts []uint64) []Entry {
+	split := len(starts) > 0
+	if !split {
+		starts = []uint64{1}
 	}
 	var parts, gone []Part
 	for i, start := range starts {
