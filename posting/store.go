@@ -137,6 +137,11 @@ func hasManifest(dir string) bool {
 const maxBadgerValue = 1 << 20
 
 func (s *Store) openBadger(dir string) error {
+	if !s.opts.InMemory {
+		if err := dropUnfinished(dir); err != nil {
+			return err
+		}
+	}
 	o := badger.DefaultOptions(dir).
 		WithInMemory(s.opts.InMemory).
 		WithNumVersionsToKeep(math.MaxInt32).
