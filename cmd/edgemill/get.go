@@ -31,14 +31,11 @@ A uid is decimal, or hexadecimal with 0x.`,
 				return wrongUsage(cmd, "%w", err)
 			}
 			return store.viewed(cmd, func(v *edgemill.View) error {
-				edges, err := edgesOf(v, store.namespace, uid, args[1:])
-				if err != nil {
-					return err
+				n := nodeReader{view: v, namespace: store.namespace, uid: uid}
+				if asJSON {
+					return n.printJSON(cmd.OutOrStdout(), args[1:])
 				}
-				if !asJSON {
-					shorten(edges, v, store.namespace)
-				}
-				return printEdges(cmd.OutOrStdout(), asJSON, uid, edges)
+				return n.printNQuads(cmd.OutOrStdout(), args[1:])
 			})
 		},
 	}
@@ -47,83 +44,111 @@ A uid is decimal, or hexadecimal with 0x.`,
 	return cmd
 }
 
-// edgesOf reads the edges of a node, of the predicates that are named or of all.
-func edgesOf(v *edgemill.View, namespace, uid uint64, preds []string) ([]mutation.Edge, error) {
+// nodeReader reads what one node has.
+type nodeReader struct {
+	view           *edgemill.View
+	namespace, uid uint64
+	// asked is the predicate that each is at, as it was asked for, and reverse
+	// says that it is the edges that point to the node.
+	asked   string
+	reverse bool
+}
+
+// each calls f with the node's edges, of the predicates that are named or of
+// all; ~name is for the edges that point to the node.
+func (n *nodeReader) each(preds []string, f func(*mutation.Edge) error) error {
 	var err error
 	if len(preds) == 0 {
-		if preds, err = v.Predicates(uid); err != nil {
-			return nil, err
+		if preds, err = n.view.Predicates(n.uid); err != nil {
+			return err
 		}
 	}
-	var edges []mutation.Edge
 	for _, pred := range preds {
-		read := valuesOf
-		if p, ok := v.Schema().Predicate(namespace, pred); ok && p.Type == value.UID {
-			read = targetsOf
-		} else if strings.HasPrefix(pred, "~") {
-			read = sourcesOf
+		n.asked, n.reverse = pred, strings.HasPrefix(pred, "~")
+		p, ok := n.view.Schema().Predicate(n.namespace, pred)
+		switch {
+		case n.reverse:
+			err = n.sources(pred[1:], f)
+		case ok && p.Type == value.UID:
+			err = n.targets(pred, f)
+		default:
+			err = n.values(pred, f)
 		}
-		if edges, err = read(edges, v, uid, pred); err != nil {
-			return nil, err
-		}
-	}
-	return edges, nil
-}
-
-// shorten takes the type off strings that the schema knows to be strings, so
-// that they are printed without a datatype.
-func shorten(edges []mutation.Edge, v *edgemill.View, namespace uint64) {
-	for i := range edges {
-		e := &edges[i]
-		p, ok := v.Schema().Predicate(namespace, e.Predicate)
-		if ok && p.Type == value.String && e.Value.Type == value.String && e.Lang == "" {
-			e.Value.Type = value.Default
-		}
-	}
-}
-
-func valuesOf(edges []mutation.Edge, v *edgemill.View, uid uint64, pred string) ([]mutation.Edge, error) {
-	for val, err := range v.EachValue(uid, pred) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		edges = append(edges, mutation.Edge{
-			Subject: uid, Predicate: pred, Value: val.Value, Lang: val.Lang, Facets: val.Facets,
-		})
 	}
-	return edges, nil
+	return nil
 }
 
-func targetsOf(edges []mutation.Edge, v *edgemill.View, uid uint64, pred string) ([]mutation.Edge, error) {
-	for target, err := range v.TargetsFrom(uid, pred, 0) {
+func (n *nodeReader) values(pred string, f func(*mutation.Edge) error) error {
+	for v, err := range n.view.EachValue(n.uid, pred) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if edges, err = appendEdge(edges, v, uid, pred, target); err != nil {
-			return nil, err
-		}
-	}
-	return edges, nil
-}
-
-func sourcesOf(edges []mutation.Edge, v *edgemill.View, uid uint64, pred string) ([]mutation.Edge, error) {
-	pred = strings.TrimPrefix(pred, "~")
-	for source, err := range v.SourcesFrom(uid, pred, 0) {
+		err = f(&mutation.Edge{Subject: n.uid, Predicate: pred, Value: v.Value, Lang: v.Lang, Facets: v.Facets})
 		if err != nil {
-			return nil, err
-		}
-		if edges, err = appendEdge(edges, v, source, pred, uid); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return edges, nil
+	return nil
 }
 
-func appendEdge(edges []mutation.Edge, v *edgemill.View, subject uint64, pred string, target uint64) ([]mutation.Edge, error) {
-	facets, err := v.Facets(subject, pred, target)
-	return append(edges, mutation.Edge{
-		Subject: subject, Predicate: pred, Object: mutation.ObjectUID, Target: target, Facets: facets,
-	}), err
+func (n *nodeReader) targets(pred string, f func(*mutation.Edge) error) error {
+	for target, err := range n.view.TargetsFrom(n.uid, pred, 0) {
+		if err != nil {
+			return err
+		}
+		if err := n.edge(n.uid, pred, target, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *nodeReader) sources(pred string, f func(*mutation.Edge) error) error {
+	for source, err := range n.view.SourcesFrom(n.uid, pred, 0) {
+		if err != nil {
+			return err
+		}
+		if err := n.edge(source, pred, n.uid, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// edge calls f with an edge and its facets.
+func (n *nodeReader) edge(subject uint64, pred string, target uint64, f func(*mutation.Edge) error) error {
+	facets, err := n.view.Facets(subject, pred, target)
+	if err != nil {
+		return err
+	}
+	return f(&mutation.Edge{Subject: subject, Predicate: pred, Object: mutation.ObjectUID, Target: target, Facets: facets})
+}
+
+// printNQuads prints the edges as statements.
+func (n *nodeReader) printNQuads(w io.Writer, preds []string) error {
+	var line []byte
+	return n.each(preds, func(e *mutation.Edge) (err error) {
+		n.shorten(e)
+		if line, err = ingest.AppendNQuad(line[:0], e, 0); err != nil {
+			return err
+		}
+		_, err = w.Write(line)
+		return err
+	})
+}
+
+// shorten takes the type off a string that the schema knows to be one, so that
+// it is printed without a datatype.
+func (n *nodeReader) shorten(e *mutation.Edge) {
+	if e.Object != mutation.ObjectValue || e.Value.Type != value.String || e.Lang != "" {
+		return
+	}
+	if p, ok := n.view.Schema().Predicate(n.namespace, e.Predicate); ok && p.Type == value.String {
+		e.Value.Type = value.Default
+	}
 }
 
 // node is the JSON of what a node has, or of what points to it.
@@ -147,42 +172,23 @@ type facet struct {
 	Type  string `json:"type"`
 }
 
-func printEdges(w io.Writer, asJSON bool, uid uint64, edges []mutation.Edge) error {
-	if asJSON {
-		n, err := nodeOf(uid, edges)
-		if err != nil {
-			return err
-		}
-		return printJSON(w, n)
-	}
-	var line []byte
-	for i := range edges {
-		var err error
-		if line, err = ingest.AppendNQuad(line[:0], &edges[i], 0); err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func nodeOf(uid uint64, edges []mutation.Edge) (node, error) {
-	n := node{UID: hexUID(uid), Predicates: make(map[string][]object)}
-	for i := range edges {
-		e := &edges[i]
+func (n *nodeReader) printJSON(w io.Writer, preds []string) error {
+	out := node{UID: hexUID(n.uid), Predicates: make(map[string][]object)}
+	err := n.each(preds, func(e *mutation.Edge) error {
 		o, err := objectOf(e)
 		if err != nil {
-			return n, err
+			return err
 		}
-		pred := e.Predicate
-		if e.Object == mutation.ObjectUID && e.Subject != uid {
-			pred, o.UID = "~"+pred, hexUID(e.Subject)
+		if n.reverse {
+			o.UID = hexUID(e.Subject)
 		}
-		n.Predicates[pred] = append(n.Predicates[pred], o)
+		out.Predicates[n.asked] = append(out.Predicates[n.asked], o)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return n, nil
+	return printJSON(w, out)
 }
 
 func objectOf(e *mutation.Edge) (object, error) {
