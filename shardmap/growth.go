@@ -35,21 +35,36 @@ func (s *shard) root(k kind) *table {
 	return s.table.Load()
 }
 
-// peek looks for key where it mostly is, in its home bucket of the first table: at.e
-// is its entry, which may be gone, or nil where that says nothing.
-func (s *shard) peek(id uint64, key string) (at spot) {
+// peek returns the entry of key, which may be gone, if it is where it mostly is, in
+// its home bucket of the first table. Else it returns nil, which says nothing.
+func (s *shard) peek(id uint64, key string) *entry {
 	t := s.table.Load()
 	if t == nil {
-		return at
+		return nil
 	}
 	b := t.bucket(home(id))
 	for c := matches(b.marks.Load(), id); c != 0; c &= c - 1 {
-		j := firstSlot(c)
-		if e := b.slot(j).Load(); e.holds(id, key) {
-			return spot{t, b, j, e}
+		if e := b.slot(firstSlot(c)).Load(); e.holds(id, key) {
+			return e
 		}
 	}
-	return at
+	return nil
+}
+
+// bury puts the tomb in the place of e, which is gone, so that e can be collected. It
+// may miss e where it was published just now; then its table is its last one.
+func (s *shard) bury(e *entry) {
+	for t := s.table.Load(); t != nil; t = t.next.Load() {
+		for d := uint32(0); d < t.reach.Load()&^closed; d++ {
+			b := t.bucket(home(e.id) + uintptr(d))
+			for c := matches(b.marks.Load(), e.id); c != 0; c &= c - 1 {
+				b.slot(firstSlot(c)).CompareAndSwap(e, &tomb.entry)
+			}
+			if b.marks.Load()&slotTops != slotTops {
+				break // the bucket is not full, so e has not gone farther
+			}
+		}
+	}
 }
 
 // seek looks for key in t and the tables after it, for a writer: it makes room where

@@ -166,7 +166,7 @@ func TestLateCopier(t *testing.T) {
 		s := m.shardOf(keys[0])
 		m.Store(keys[0], 1)
 		first := s.table.Load()
-		old := m.shardOf(keys[0]).peek(identity(m.hasher.hash(keys[0]), keys[0]), keys[0]).e
+		old := s.peek(identity(m.hasher.hash(keys[0]), keys[0]), keys[0])
 		require.NotNil(t, old)
 		for i, key := range keys[1:] {
 			m.Store(key, i)

@@ -149,29 +149,25 @@ func (m *Map[V]) Len() int {
 // Load returns the value of key and whether there is one.
 func (m *Map[V]) Load(key string) (v V, ok bool) {
 	h := m.hasher.hash(key)
-	s, id := m.shard(h), identity(h, key)
-	t := s.table.Load()
-	if t == nil {
-		return v, false
-	}
-	// The first step of see, written out: mostly it is all there is to do.
-	b := t.bucket(home(id))
-	for c := matches(b.marks.Load(), id); c != 0; c &= c - 1 {
-		e := b.slot(firstSlot(c)).Load()
-		if !e.holds(id, key) {
-			continue
-		}
-		if m.kind == numbers {
-			if n := atomic.LoadUint64(&e.number().num); n&numState == numLive {
-				return fromPayload[V](n), true
+	id := identity(h, key)
+	if t := m.shard(h).table.Load(); t != nil {
+		// Mostly the first likely slot of the home bucket is the right one, so that
+		// is tried here, without a loop, which would cost registers.
+		b := t.bucket(home(id))
+		if c := matches(b.marks.Load(), id); c != 0 {
+			if e := b.slot(firstSlot(c)).Load(); e.holds(id, key) {
+				if m.kind == numbers {
+					if n := atomic.LoadUint64(&e.number().num); n&numState == numLive {
+						return fromPayload[V](n), true
+					}
+				}
+				if x, ok := m.look(e); ok {
+					return x.v, true
+				}
 			}
 		}
-		if x, ok := m.look(e); ok {
-			return x.v, true
-		}
 	}
-	at, x := m.see(s, id, key)
-	return x.v, at.e != nil
+	return m.search(key)
 }
 
 // LoadBytes is Load for a key held in a byte slice.
@@ -224,7 +220,7 @@ func (m *Map[V]) Delete(key string) (v V, ok bool) {
 		if at.e == nil {
 			return v, false
 		}
-		if m.remove(s, at, x) {
+		if m.remove(s, at.e, x) {
 			return x.v, true
 		}
 	}
@@ -233,6 +229,13 @@ func (m *Map[V]) Delete(key string) (v V, ok bool) {
 // shard returns the shard for keys of this hash.
 func (c *core) shard(hash uint64) *shard {
 	return (*shard)(unsafe.Add(unsafe.Pointer(c.first), uintptr(hash&c.mask)*unsafe.Sizeof(shard{})))
+}
+
+// search is Load for a key that is not where it mostly is.
+func (m *Map[V]) search(key string) (V, bool) {
+	h := m.hasher.hash(key)
+	at, x := m.see(m.shard(h), identity(h, key), key)
+	return x.v, at.e != nil
 }
 
 // see looks for key, for one who stores nothing: at.e is nil if the key is absent.
@@ -254,10 +257,8 @@ func (m *Map[V]) see(s *shard, id uint64, key string) (at spot, x sight[V]) {
 func (m *Map[V]) store(p *pool[V], key string, owned bool, v V) {
 	h := m.hasher.hash(key)
 	s, id := m.shard(h), identity(h, key)
-	if at := s.peek(id, key); at.e != nil {
-		if x, ok := m.look(at.e); ok && m.swap(at.e, x, v) {
-			return
-		}
+	if e := s.peek(id, key); e != nil && m.overwrite(e, v) {
+		return
 	}
 	for t := s.root(m.kind); ; {
 		at := s.seek(t, id, key)
@@ -265,7 +266,7 @@ func (m *Map[V]) store(p *pool[V], key string, owned bool, v V) {
 			if m.insert(p, s, at, id, key, owned, v) {
 				return
 			}
-		} else if x, ok := m.look(at.e); ok && m.swap(at.e, x, v) {
+		} else if m.overwrite(at.e, v) {
 			return
 		}
 		t = at.t
@@ -275,7 +276,7 @@ func (m *Map[V]) store(p *pool[V], key string, owned bool, v V) {
 func (m *Map[V]) update(p *pool[V], key string, owned bool, f func(V, bool) (V, bool)) {
 	h := m.hasher.hash(key)
 	s, id := m.shard(h), identity(h, key)
-	if at := s.peek(id, key); at.e != nil && m.updateAt(s, at, f) {
+	if e := s.peek(id, key); e != nil && m.revise(s, e, f) {
 		return
 	}
 	for t := s.root(m.kind); ; {
@@ -285,22 +286,36 @@ func (m *Map[V]) update(p *pool[V], key string, owned bool, f func(V, bool) (V, 
 			if v, keep := f(none, false); !keep || m.insert(p, s, at, id, key, owned, v) {
 				return
 			}
-		} else if m.updateAt(s, at, f) {
+		} else if m.revise(s, at.e, f) {
 			return
 		}
 		t = at.t
 	}
 }
 
-// updateAt is update for an entry that was found. It fails where the entry is gone or
+// overwrite is store for an entry that was found. It fails where the entry is gone or
 // someone else changes it.
-func (m *Map[V]) updateAt(s *shard, at spot, f func(V, bool) (V, bool)) bool {
-	x, ok := m.look(at.e)
+func (m *Map[V]) overwrite(e *entry, v V) bool {
+	if m.kind == numbers {
+		if n := atomic.LoadUint64(&e.number().num); n&numState == numLive {
+			return swapNumber(e.number(), sight[V]{num: n}, v)
+		}
+	}
+	x, ok := m.look(e)
+	return ok && m.swap(e, x, v)
+}
+
+// revise is update for an entry that was found. It fails where the entry is gone or
+// someone else changes it.
+func (m *Map[V]) revise(s *shard, e *entry, f func(V, bool) (V, bool)) bool {
+	x, ok := m.look(e)
 	if !ok {
 		return false
 	}
-	v, keep := f(x.v, true)
-	return keep && m.swap(at.e, x, v) || !keep && m.remove(s, at, x)
+	if v, keep := f(x.v, true); keep {
+		return m.swap(e, x, v)
+	}
+	return m.remove(s, e, x)
 }
 
 // insert publishes an entry in the free slot at at, if it still is free.
@@ -312,14 +327,14 @@ func (m *Map[V]) insert(p *pool[V], s *shard, at spot, id uint64, key string, ow
 	return true
 }
 
-// remove makes the entry at at gone, if it still looks as x, and lets go of it.
-func (m *Map[V]) remove(s *shard, at spot, x sight[V]) bool {
-	if !m.kill(at.e, x) {
+// remove makes e gone, if it still looks as x, and lets go of it.
+func (m *Map[V]) remove(s *shard, e *entry, x sight[V]) bool {
+	if !m.kill(e, x) {
 		return false
 	}
 	s.deleted.Add(1)
 	pause()
-	at.b.slots[at.j].CompareAndSwap(at.e, &tomb.entry)
+	s.bury(e)
 	return true
 }
 

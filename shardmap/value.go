@@ -70,21 +70,28 @@ func (m *Map[V]) look(e *entry) (x sight[V], ok bool) {
 
 // swap makes v the value of e, which looked as x, if it still does.
 func (m *Map[V]) swap(e *entry, x sight[V], v V) bool {
-	pause()
 	switch m.kind {
-	case pointers:
-		return atomic.CompareAndSwapPointer(&e.word, x.word, pointerTo(v))
 	case numbers:
-		if x.num&numState == numLive {
-			n, fits := toPayload(v)
-			if fits {
-				return atomic.CompareAndSwapUint64(&e.number().num, x.num, n|numLive)
-			}
-			if !atomic.CompareAndSwapUint64(&e.number().num, x.num, x.num&^numState|numBoxed) {
-				return false
-			}
-			pause()
+		return swapNumber(e.number(), x, v)
+	case pointers:
+		pause()
+		return atomic.CompareAndSwapPointer(&e.word, x.word, pointerTo(v))
+	}
+	pause()
+	return atomic.CompareAndSwapPointer(&e.word, x.word, newCell(v))
+}
+
+func swapNumber[V any](e *numberEntry, x sight[V], v V) bool {
+	pause()
+	if x.num&numState == numLive {
+		n, fits := toPayload(v)
+		if fits {
+			return atomic.CompareAndSwapUint64(&e.num, x.num, n|numLive)
 		}
+		if !atomic.CompareAndSwapUint64(&e.num, x.num, x.num&^numState|numBoxed) {
+			return false
+		}
+		pause()
 	}
 	return atomic.CompareAndSwapPointer(&e.word, x.word, newCell(v))
 }
