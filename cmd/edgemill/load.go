@@ -57,6 +57,9 @@ was committed stays, and the last lines say how far that is.`,
 }
 
 func (c *loadCommand) run(cmd *cobra.Command, args []string) error {
+	if c.schema == stdinArg && slices.Contains(args, stdinArg) {
+		return errStdinTwice(cmd)
+	}
 	inputs, err := inputsOf(cmd, args)
 	if err != nil {
 		return err
@@ -79,11 +82,15 @@ func inputsOf(cmd *cobra.Command, args []string) ([]loader.Input, error) {
 			continue
 		}
 		if slices.Contains(args[i+1:], stdinArg) {
-			return nil, wrongUsage(cmd, "standard input can be read only once")
+			return nil, errStdinTwice(cmd)
 		}
 		inputs[i] = loader.Input{Name: "standard input", Reader: untilDone(cmd.Context(), cmd.InOrStdin())}
 	}
 	return inputs, nil
+}
+
+func errStdinTwice(cmd *cobra.Command) error {
+	return wrongUsage(cmd, "standard input can be read only once")
 }
 
 // stdinArg stands for standard input among files.

@@ -28,6 +28,7 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 		RunE:                       noCommand,
 	}
 	root.SetFlagErrorFunc(wrongFlag)
+	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(
 		newLoadCommand(),
 		newMutateCommand(),
@@ -44,6 +45,22 @@ Exit codes: 0; 1 for a failure in the data or the store; 2 for wrong usage.`,
 	)
 	plainUseLines(root)
 	return root
+}
+
+// newHelpCommand is cobra's, but for an unknown subcommand, which is wrong
+// usage.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print help about a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(cmd.Root(), rest)
+			}
+			return about.Help()
+		},
+	}
 }
 
 // plainUseLines leaves the use lines as they are: they say which flags are
