@@ -7,7 +7,8 @@
 // with target uids; the schema says how (Alter). A Txn has a start timestamp,
 // at which it reads, and any number of batches; Commit gives it a commit
 // timestamp, from which on all of it is visible. A View reads the graph at one
-// timestamp, or as a transaction sees it.
+// timestamp, or as a transaction sees it. Verify reads all of a store and names
+// what in it is not as it should be.
 //
 // A DB may be used from any goroutine. It owns its directory until Close. A
 // Txn is for one client: its methods may be called from any goroutine, but
