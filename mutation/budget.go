@@ -57,12 +57,17 @@ func grantWorkers(grants []Grant, workers int) {
 	}
 	sum := 0
 	order := make([]int, len(grants))
+	// What a grant lacks to its share, times the total; a share below 1 that was
+	// raised to 1 lacks less than nothing.
+	remainders := make([]int, len(grants))
 	for i := range grants {
 		order[i] = i
-		grants[i].Workers = max(1, workers*grants[i].Edges/total)
+		share := workers * grants[i].Edges
+		grants[i].Workers = max(1, share/total)
+		remainders[i] = share - grants[i].Workers*total
 		sum += grants[i].Workers
 	}
-	remainder := func(i int) int { return workers * grants[i].Edges % total }
+	remainder := func(i int) int { return remainders[i] }
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(remainder(b), remainder(a)), cmp.Compare(grants[a].Predicate, grants[b].Predicate))
 	})

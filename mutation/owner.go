@@ -20,30 +20,27 @@ type family struct {
 	from []*derived
 }
 
-// families are the passes' kinds of derived keys that a predicate has.
-func (pp *predicatePlan) family(kind posting.Kind) family {
-	f := family{pp: pp, kind: kind}
-	of := func(pt *part) *derived { return &pt.index }
+// family fills in what owners see of the predicate's keys of a kind.
+func (pp *predicatePlan) family(f *family, kind posting.Kind) {
+	*f = family{pp: pp, kind: kind, from: f.from[:0]}
+	if kind == posting.KindCountReverse {
+		f.prefix = pp.countReverseKey
+		for i := range pp.moves {
+			f.from = append(f.from, &pp.moves[i])
+		}
+		return
+	}
 	switch kind {
 	case posting.KindIndex:
 		f.prefix = pp.indexKey
 	case posting.KindReverse:
 		f.prefix, f.counted = pp.reverseKey, pp.p.Count
-		of = func(pt *part) *derived { return &pt.reverse }
 	case posting.KindCount:
 		f.prefix = pp.countKey
-		of = func(pt *part) *derived { return &pt.count }
-	case posting.KindCountReverse:
-		f.prefix = pp.countReverseKey
-		for i := range pp.moves {
-			f.from = append(f.from, &pp.moves[i])
-		}
-		return f
 	}
 	for i := range pp.parts {
-		f.from = append(f.from, of(&pp.parts[i]))
+		f.from = append(f.from, pp.parts[i].derived(kind))
 	}
-	return f
 }
 
 // ownedKey is a derived key and where its records begin.

@@ -37,6 +37,7 @@ type batchRun struct {
 	failed atomic.Bool
 	inject func(stage string) error
 	passes []PassTime
+	tasks  []task
 	// helpers are the Applier's, of whom no more than sizing less one work at a
 	// time, for all batches together.
 	helpers *helpers
@@ -71,7 +72,8 @@ type worker struct {
 	tokens               token.Buffer
 	kept                 idSet
 	olds                 []oldState
-	sweep                *posting.Sweep
+	sweep                posting.Sweep
+	family               family
 	ids, newIDs, oldIDs  []uint32
 	uids                 []uint64
 	post                 posting.Posting
@@ -129,12 +131,13 @@ func (a *Applier) putRun(r *batchRun) {
 	}
 	r.plan.reset()
 	r.ctx, r.txn, r.snap, r.batch, r.passes = nil, nil, nil, nil, nil
+	clear(r.tasks)
 	a.runs.Put(r)
 }
 
 func (w *worker) reset() {
 	w.run, w.reads, w.pp, w.pt, w.base, w.own = nil, 0, nil, nil, nil, nil
-	w.sweep = nil
+	w.sweep, w.family = posting.Sweep{}, family{from: w.family.from[:0]}
 	w.keys.Reset()
 	w.delta.Reset(nil, false)
 	w.holders.Reset(nil, false)
@@ -159,54 +162,66 @@ func (r *batchRun) through(workers int) error {
 	return r.pass("recount", workers, r.recountTasks())
 }
 
-// task is one part's or owner's work in a pass.
-type task func(w *worker) error
-
-func (r *batchRun) foldTasks() []task {
-	var tasks []task
-	for _, pp := range r.plan.predicates {
-		pp.cut()
-		for n := range pp.parts {
-			tasks = append(tasks, func(w *worker) error { return w.foldPart(pp, n) })
-		}
-	}
-	return tasks
+// task is one part's work in the first pass, or one owner's in the others.
+type task struct {
+	pp *predicatePlan
+	// kind is that of the owner's keys; data for a part.
+	kind posting.Kind
+	// n is the part's or owner's number.
+	n int
 }
 
+func (w *worker) do(t task) error {
+	if t.kind == posting.KindData {
+		return w.foldPart(t.pp, t.n)
+	}
+	t.pp.family(&w.family, t.kind)
+	return w.ownPart(&w.family, t.n)
+}
+
+// foldTasks are the parts, those of the largest predicates first.
+func (r *batchRun) foldTasks() []task {
+	r.tasks = r.tasks[:0]
+	for _, pp := range r.plan.predicates {
+		pp.cut()
+		r.addTasks(pp, posting.KindData)
+	}
+	return r.tasks
+}
+
+// ownTasks are the owners of what the parts derived.
 func (r *batchRun) ownTasks() []task {
-	var tasks []task
+	r.tasks = r.tasks[:0]
 	for _, pp := range r.plan.predicates {
 		if pp.p.Reverse {
 			pp.prepareMoves()
-			tasks = append(tasks, ownersOf(pp, posting.KindReverse)...)
+			r.addTasks(pp, posting.KindReverse)
 		}
 		if pp.p.Indexed() {
-			tasks = append(tasks, ownersOf(pp, posting.KindIndex)...)
+			r.addTasks(pp, posting.KindIndex)
 		}
 		if pp.p.Count {
-			tasks = append(tasks, ownersOf(pp, posting.KindCount)...)
+			r.addTasks(pp, posting.KindCount)
 		}
 	}
-	return tasks
+	return r.tasks
 }
 
+// recountTasks are the owners of the buckets that the targets move between.
 func (r *batchRun) recountTasks() []task {
-	var tasks []task
+	r.tasks = r.tasks[:0]
 	for _, pp := range r.plan.predicates {
 		if pp.p.Reverse && pp.p.Count {
-			tasks = append(tasks, ownersOf(pp, posting.KindCountReverse)...)
+			r.addTasks(pp, posting.KindCountReverse)
 		}
 	}
-	return tasks
+	return r.tasks
 }
 
-func ownersOf(pp *predicatePlan, kind posting.Kind) []task {
-	f := pp.family(kind)
-	tasks := make([]task, len(pp.parts))
-	for owner := range tasks {
-		tasks[owner] = func(w *worker) error { return w.ownPart(&f, owner) }
+func (r *batchRun) addTasks(pp *predicatePlan, kind posting.Kind) {
+	for n := range pp.parts {
+		r.tasks = append(r.tasks, task{pp, kind, n})
 	}
-	return tasks
 }
 
 // pass runs the tasks, in order, on so many workers at most, and joins them
@@ -247,13 +262,13 @@ func (r *batchRun) pass(name string, workers int, tasks []task) error {
 	return first.err
 }
 
-func (r *batchRun) runTask(stage string, w *worker, do task) error {
+func (r *batchRun) runTask(stage string, w *worker, t task) error {
 	if r.inject != nil {
 		if err := r.inject(stage); err != nil {
 			return err
 		}
 	}
-	return do(w)
+	return w.do(t)
 }
 
 // guard makes a panic below the applier an error.

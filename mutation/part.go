@@ -39,6 +39,17 @@ func (pt *part) reset() {
 	pt.starred = false
 }
 
+// derived is what the part derived for keys of a kind.
+func (pt *part) derived(kind posting.Kind) *derived {
+	switch kind {
+	case posting.KindIndex:
+		return &pt.index
+	case posting.KindReverse:
+		return &pt.reverse
+	}
+	return &pt.count
+}
+
 // keepFacets stores encoded facets and returns how records refer to them.
 func (pt *part) keepFacets(raw []byte) uint32 {
 	if len(raw) == 0 {
@@ -154,22 +165,34 @@ func (w *worker) sweepOld(edges []subjectEdge) int {
 }
 
 // dependsOnOld reports whether one of a subject's edges depends on what stood
-// before. Languages may have to be deleted one by one, when an untagged value
-// is set behind a star (see posting.Delta).
+// before. Languages have to be deleted one by one where an untagged value is set
+// behind a star of the same transaction (see posting.Delta).
 func (w *worker) dependsOnOld(edges []subjectEdge) bool {
-	stars := w.earlier
+	starred := false
 	for _, se := range edges {
 		e := &w.b.batch.Edges[se.edge]
 		if e.Predicate == StarPredicate || needsOld(w.pp.p, e) {
 			return true
 		}
+		if !w.pp.p.Lang || e.Lang != "" {
+			continue
+		}
 		if e.Object == ObjectStar {
-			stars = true
-		} else if stars && w.pp.p.Lang && e.Lang == "" {
+			starred = true
+		} else if starred || w.starredEarlier(se.subject) {
 			return true
 		}
 	}
 	return false
+}
+
+// starredEarlier reports whether earlier batches left a delete-all marker.
+func (w *worker) starredEarlier(subject uint64) bool {
+	if !w.earlier {
+		return false
+	}
+	own, ok := w.b.txn.deltas.Get(w.dataKey(subject))
+	return ok && posting.BeginsWithDeleteAll(own)
 }
 
 func (w *worker) dataKey(subject uint64) []byte {

@@ -34,6 +34,8 @@ type predicatePlan struct {
 	parts    []part
 	// dataKey and the others are the keys up to the kind byte.
 	dataKey, indexKey, reverseKey, countKey, countReverseKey []byte
+	// keys is the memory of these.
+	keys []byte
 	// moves are the steps of targets between buckets of reverse counts, by the
 	// owner of the reverse key that took them.
 	moves []derived
@@ -161,14 +163,22 @@ func (pl *plan) add(p *schema.Predicate) *predicatePlan {
 		pp = &predicatePlan{}
 	}
 	pp.p, pp.rules = p, conflict.RulesOf(p)
-	pp.dataKey = posting.AppendPrefix(pp.dataKey[:0], p.Namespace, p.Name, posting.KindData)
-	pp.indexKey = posting.AppendPrefix(pp.indexKey[:0], p.Namespace, p.Name, posting.KindIndex)
-	pp.reverseKey = posting.AppendPrefix(pp.reverseKey[:0], p.Namespace, p.Name, posting.KindReverse)
-	pp.countKey = posting.AppendPrefix(pp.countKey[:0], p.Namespace, p.Name, posting.KindCount)
-	pp.countReverseKey = posting.AppendPrefix(pp.countReverseKey[:0], p.Namespace, p.Name, posting.KindCountReverse)
+	pp.keys = slices.Grow(pp.keys[:0], 5*posting.PrefixLen(p.Name))
+	pp.dataKey = pp.prefix(posting.KindData)
+	pp.indexKey = pp.prefix(posting.KindIndex)
+	pp.reverseKey = pp.prefix(posting.KindReverse)
+	pp.countKey = pp.prefix(posting.KindCount)
+	pp.countReverseKey = pp.prefix(posting.KindCountReverse)
 	pl.byName[p.Name] = pp
 	pl.predicates = append(pl.predicates, pp)
 	return pp
+}
+
+// prefix is the keys of a kind up to the kind byte, in the plan's memory.
+func (pp *predicatePlan) prefix(kind posting.Kind) []byte {
+	from := len(pp.keys)
+	pp.keys = posting.AppendPrefix(pp.keys, pp.p.Namespace, pp.p.Name, kind)
+	return pp.keys[from:len(pp.keys):len(pp.keys)]
 }
 
 // addAll plans every predicate of the namespace, for edges that star all.

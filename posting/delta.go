@@ -72,6 +72,12 @@ func (d *Delta) Load(data []byte) error {
 	return nil
 }
 
+// BeginsWithDeleteAll reports whether an encoded delta has a delete-all marker.
+func BeginsWithDeleteAll(delta []byte) bool {
+	p, _, err := DecodePosting(delta)
+	return err == nil && p.IsDeleteAll()
+}
+
 // Set folds in a posting whose op is not yet decided.
 func (d *Delta) Set(p Posting) {
 	d.SetKnown(p, d.counted && d.base.Has(p.UID))

@@ -35,7 +35,7 @@ const (
 // writer that knows its sizes allocates once.
 func (r *Run) Grow(n, size int) {
 	r.entries = slices.Grow(r.entries, n)
-	if size > 0 && (len(r.chunks) == 0 || free(r.chunks[len(r.chunks)-1]) < size) {
+	if size >= r.nextChunk() && (len(r.chunks) == 0 || free(r.chunks[len(r.chunks)-1]) < size) {
 		r.chunks = append(r.chunks, make([]byte, 0, size))
 	}
 }

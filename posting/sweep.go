@@ -27,8 +27,8 @@ type Sweep struct {
 // opened.
 const sweepPoints = 4
 
-// Sweep begins a sweep over keys with the prefix.
-func (r *Reader) Sweep(prefix []byte) *Sweep { return &Sweep{r: r, prefix: prefix} }
+// Sweep begins a sweep over keys with the prefix, which it does not copy.
+func (r *Reader) Sweep(prefix []byte) Sweep { return Sweep{r: r, prefix: prefix} }
 
 // List is Reader.List for a key above all that were asked for before.
 func (s *Sweep) List(key []byte) (*List, error) {
