@@ -6,9 +6,8 @@ import (
 	"github.com/edgemill/edgemill/schema"
 )
 
-// Rules derives the conflict keys of one predicate's writes (FORMAT.md,
-// Conflict keys; SEMANTICS.md, Conflicts, for the shared ones). It is the one
-// place where they are derived. fp is Fingerprint of the whole key written.
+// Rules derives the conflict keys of one predicate's writes (docs/semantics.md,
+// Conflicts, has them as a table). It is the one place where they are derived. fp is Fingerprint of the whole key written.
 // A result of 0 is no key; a Buffer drops it.
 type Rules struct {
 	none, upsert, list bool

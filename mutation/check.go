@@ -105,7 +105,8 @@ func appendStored(dst []byte, p *schema.Predicate, e *Edge) ([]byte, value.Type,
 	return dst, to, err
 }
 
-// valueUID is the uid of a value's posting (FORMAT.md, Uids of postings).
+// valueUID is the uid of a value's posting (docs/format.md, Which uid a
+// posting has).
 func valueUID(p *schema.Predicate, lang string, stored []byte) uint64 {
 	switch {
 	case p.List:

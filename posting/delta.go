@@ -7,7 +7,7 @@ import (
 
 // Delta is the change that one transaction makes to one list, folded op by op
 // in the order of the transaction's edges. It holds the rules that readers of
-// the format rely on (FORMAT.md, Messages):
+// the format rely on (docs/format.md, Deltas):
 //
 //   - an op on a uid replaces what the delta held for it, so each uid has one
 //     posting; a delete-all forgets every op before it;

@@ -14,9 +14,9 @@ import (
 	"github.com/edgemill/edgemill/schema/value"
 )
 
-// Checker says what about stored versions is not as FORMAT.md has it. It looks
-// at bytes, not at the graph: what a schema allows and what must stand where is
-// for who knows the graph. It belongs to one goroutine.
+// Checker says what about stored versions is not as docs/format.md has it. It
+// looks at bytes, not at the graph: what a schema allows and what must stand
+// where is for who knows the graph. It belongs to one goroutine.
 type Checker struct {
 	// Report takes each fault, which says at which version it is; uid is that of
 	// the posting, 0 where the fault is about the version as a whole.

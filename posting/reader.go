@@ -8,7 +8,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// The user-meta bytes of stored values (FORMAT.md, Values).
+// The user-meta bytes of stored values (docs/format.md, Versions of a
+// list).
 const (
 	MetaSchema   byte = 0x01
 	MetaDelta    byte = 0x04

@@ -30,7 +30,9 @@ var (
 // Options say where a store is and how it is opened. The zero value of each
 // field but Dir is a sane default.
 type Options struct {
-	// Dir is the store's directory (DESIGN.md, The store and its directory).
+	// Dir is the store's directory. The Badger directory is Dir/p, the engine's
+	// own state is in Dir/edgemill; where Dir itself is a Badger directory it is
+	// opened in place, and the state is in Dir.edgemill.
 	Dir string
 	// InMemory keeps everything in memory, and Dir is not looked at.
 	InMemory bool
