@@ -38,8 +38,10 @@ type Options struct {
 }
 
 const (
-	// DefaultEdgesPerTxn is how many statements make a transaction: fewer commit
-	// more often, more need more memory.
+	// DefaultEdgesPerTxn is how many statements make a transaction. WordNet's 1.15
+	// million took 12.9 s of processor time in transactions of 5,000, 9.9 s of
+	// 20,000, 9.2 s of 50,000 and of 100,000 (2 cores, busy); larger ones keep
+	// more in memory, and more is lost where one fails.
 	DefaultEdgesPerTxn = 20_000
 	// DefaultRetries is how often a transaction is begun again.
 	DefaultRetries = 10
