@@ -54,10 +54,13 @@ const crashSchema = `size: int @index(int) .
 	line: int @index(int) .`
 
 // crashOptions are those of a small store, so that tables and log segments are
-// full often.
+// full often. It does not look at how full the disk is.
 func crashOptions(dir string) edgemill.Options {
 	return edgemill.Options{
-		Dir: dir, MemTableSize: 1 << 20, Commit: posting.CommitOptions{Reserve: -1, SegmentSize: 1 << 20},
+		Dir: dir, MemTableSize: 1 << 20,
+		Commit: posting.CommitOptions{
+			Reserve: -1, SegmentSize: 1 << 20, SpaceCheck: func(string) (int64, error) { return 1 << 40, nil },
+		},
 	}
 }
 
@@ -88,6 +91,8 @@ func TestCrashChild(t *testing.T) {
 			go c.end(c.alters)
 		case "load":
 			go c.end(c.load)
+		case "rollup":
+			go c.end(c.rollUp)
 		}
 	}
 	select {}
@@ -167,6 +172,17 @@ func (c crashChild) alters() error {
 	}
 }
 
+func (c crashChild) rollUp() error {
+	for {
+		if _, err := c.db.RollUp(context.Background()); err != nil {
+			return err
+		}
+		if _, err := c.db.CleanUp(context.Background()); err != nil {
+			return err
+		}
+	}
+}
+
 // load loads lines without an end.
 func (c crashChild) load() error {
 	lines, into := io.Pipe()
@@ -240,9 +256,9 @@ func killed(t *testing.T, dir string, run int, work string, after time.Duration)
 }
 
 // TestCrash kills a process at random moments while it commits transactions of
-// all sizes, alters the schema and loads, again and again on one store: what was
-// acknowledged is there, everything else is there whole or not at all, and the
-// store is in order.
+// all sizes, alters the schema, loads and rolls up, again and again on one store:
+// what was acknowledged is there, everything else is there whole or not at all,
+// and the store is in order.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
@@ -256,7 +272,7 @@ func TestCrash(t *testing.T) {
 			dir, runs = filepath.Join(t.TempDir(), "store"), nil
 		}
 		after := time.Duration(rand.IntN(800)) * time.Millisecond
-		r := killed(t, dir, len(runs)+1, "commit alter load", after)
+		r := killed(t, dir, len(runs)+1, "commit alter load rollup", after)
 		runs = append(runs, r)
 		acknowledged += len(r.committed)
 		checkCrash(t, dir, runs)

@@ -111,9 +111,9 @@ func requireSubjects(t *testing.T, db *edgemill.DB, n int) {
 	require.Equal(t, n, found)
 }
 
-// TestDiskFull lets Badger's part of the store run out of space, with the
-// reserve off: Badger writes to memory-mapped files, so the process ends with
-// SIGBUS (or goes read-only, where Badger notices). What was acknowledged stands
+// TestDiskFull lets Badger's part of the store run out of space, with nobody
+// looking: Badger writes to memory-mapped files, so the process ends with SIGBUS
+// (or the store is read-only, where Badger notices). What was acknowledged stands
 // in the log, which is on another disk here, and is there after reopening.
 func TestDiskFull(t *testing.T) {
 	if testing.Short() {
@@ -126,7 +126,7 @@ func TestDiskFull(t *testing.T) {
 	kill := time.AfterFunc(20*time.Second, func() { _ = child.Process.Kill() })
 	defer kill.Stop()
 	r := heard(said, func(string) {})
-	t.Logf("%d transactions, then %v: %s", len(r.committed), child.Wait(), r.failed)
+	t.Logf("%d transactions, then %v %s", len(r.committed), child.Wait(), r.failed)
 	require.NotEmpty(t, r.committed)
 
 	require.NoError(t, unix.Mount("tmpfs", mount, "tmpfs", unix.MS_REMOUNT, "size=512m"))

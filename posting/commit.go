@@ -166,7 +166,7 @@ func (s *Store) openCommitter(dirs ...string) error {
 	if err != nil {
 		return err
 	}
-	c.space = spaceGuard{paths: onePerFileSystem(dirs[0], dirs[1]), reserve: opts.Reserve, check: opts.SpaceCheck}
+	c.space = spaceGuard{paths: onePerFileSystem(dirs[0], dirs[1]), reserve: max(opts.Reserve, 0), check: opts.SpaceCheck}
 	c.log, c.retirer = log, newRetirer(log, w)
 	if err := c.replay(); err != nil {
 		return err
