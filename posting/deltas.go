@@ -162,6 +162,11 @@ func (d *Deltas) Get(key []byte) ([]byte, bool) {
 func (d *Deltas) extend(p *publication) {
 	d.growing.Lock()
 	defer d.growing.Unlock()
+	d.enter(p)
+}
+
+// enter is extend for who holds the lock.
+func (d *Deltas) enter(p *publication) {
 	m := d.index.Load()
 	if m == nil {
 		m = shardmap.New[place](0)
@@ -176,23 +181,18 @@ func (d *Deltas) extend(p *publication) {
 	}
 }
 
-// All returns every key with its delta, each key once, in no order.
+// All returns every key with its delta as they stand when the loop begins, each
+// key once, in no order.
 func (d *Deltas) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		p := d.published.Load()
-		if p == nil {
+		p, places := d.newest()
+		if places != nil {
+			yieldPlaces(p, places, yield)
 			return
 		}
-		if p.batches > 1 && d.indexed.Load() < int64(len(p.runs)) {
-			d.extend(p)
-		}
-		for n, r := range p.runs {
+		for _, r := range p.runs {
 			for i := range r.entries {
-				key, value := r.at(i)
-				if len(value) == 0 || (p.batches > 1 && !d.newest(key, n, i)) {
-					continue
-				}
-				if !yield(key, value) {
+				if key, value := r.at(i); len(value) > 0 && !yield(key, value) {
 					return
 				}
 			}
@@ -200,9 +200,41 @@ func (d *Deltas) All() iter.Seq2[[]byte, []byte] {
 	}
 }
 
-func (d *Deltas) newest(key []byte, run, entry int) bool {
-	at, _ := d.index.Load().LoadBytes(key)
-	return at == place{run: uint32(run), entry: uint32(entry)}
+func yieldPlaces(p *publication, places []place, yield func(key, value []byte) bool) {
+	for _, at := range places {
+		if key, value := p.runs[at.run].at(int(at.entry)); len(value) > 0 && !yield(key, value) {
+			return
+		}
+	}
+}
+
+// newest returns what is published, and where the newest entry of each key is;
+// nil where all entries are, since there is one batch. They are found while the
+// lock keeps the index from going on to batches that come meanwhile, which would
+// hide the entries that they replace.
+func (d *Deltas) newest() (*publication, []place) {
+	d.growing.Lock()
+	defer d.growing.Unlock()
+	p := d.published.Load()
+	switch {
+	case p == nil:
+		return &publication{}, nil
+	case p.batches == 1:
+		return p, nil
+	}
+	d.enter(p)
+	places := []place{}
+	m := d.index.Load()
+	for n, r := range p.runs {
+		for i := range r.entries {
+			key, _ := r.at(i)
+			here := place{run: uint32(n), entry: uint32(i)}
+			if at, _ := m.LoadBytes(key); at == here {
+				places = append(places, here)
+			}
+		}
+	}
+	return p, places
 }
 
 // KeyValue is a key and the transaction's delta of it.
