@@ -107,16 +107,16 @@ func (s *Store) CollectValues(ctx context.Context, ratio float64) (files int, er
 // file; so it is held open until the copies are synced.
 func (s *Store) collectFile(ratio float64) error {
 	txn := s.db.NewTransactionAt(0, false)
-	defer txn.Discard()
 	it := txn.NewIterator(badger.IteratorOptions{})
 	err := s.db.RunValueLogGC(ratio)
 	if err == nil {
 		err = s.syncBadger()
 	}
 	if err != nil && !errors.Is(err, badger.ErrNoRewrite) && !errors.Is(err, badger.ErrRejected) {
-		return err // The iterator stays open, and with it the file.
+		return err // Iterator and transaction stay open, and with them the file.
 	}
 	it.Close()
+	txn.Discard()
 	return err
 }
 
