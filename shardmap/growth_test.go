@@ -232,6 +232,28 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
+// TestWiden sees that a table is widened or closed only from the reach that was walked,
+// however full it has become meanwhile.
+func TestWiden(t *testing.T) {
+	s := &shard{counts: new(counts)}
+	tab := newTable(pointers, 16, 0)
+	for _, step := range []struct {
+		inserted uint64
+		walked   uint32
+		want     uint32
+	}{
+		{0, 8, 16},              // far from full: keys may go farther
+		{1000, 8, 16},           // who walked less does not close it
+		{1000, 16, 16 | closed}, // who walked all of it does
+		{0, 16, 16 | closed},    // and it stays closed
+		{0, 8, 16 | closed},
+	} {
+		s.inserted.Store(step.inserted)
+		s.widen(tab, step.walked)
+		require.Equal(t, step.want, tab.reach.Load(), "%+v", step)
+	}
+}
+
 // TestCollisions gives many keys one home and one fingerprint, far from filling a
 // table: they go farther and farther from home, and are all found.
 func TestCollisions(t *testing.T) {
