@@ -59,6 +59,19 @@ func figures() []figure {
 			func(s stats) float64 { return s.Commit.WriteTime.Seconds() }),
 		total("commit_failures_total", "Commits that were refused by the disk's state, or lost their group.",
 			func(s stats) float64 { return float64(s.Commit.Failed) }),
+
+		total("rollups_total", "Lists that were rolled up.",
+			func(s stats) float64 { return float64(s.Rollup.Lists) }),
+		total("rollup_bytes_total", "Bytes of the keys and values that rollups wrote.",
+			func(s stats) float64 { return float64(s.Rollup.Bytes) }),
+		total("rollup_failures_total", "Lists that could not be rolled up.",
+			func(s stats) float64 { return float64(s.Rollup.Failed) }),
+		total("cache_hits_total", "Lists that were found in the cache.",
+			func(s stats) float64 { return float64(s.Cache.Hits) }),
+		total("cache_misses_total", "Lists that were looked for in the cache and read from the store.",
+			func(s stats) float64 { return float64(s.Cache.Misses) }),
+		gauge("cache_bytes", "Size of the lists in the cache.",
+			func(s stats) float64 { return float64(s.Cache.Bytes) }),
 	}
 }
 
