@@ -90,6 +90,9 @@ func appendStored(dst []byte, p *schema.Predicate, e *Edge) ([]byte, value.Type,
 		if to == value.UID || to == value.Object || to > value.Vector {
 			return dst, 0, badEdge("a value of type %s", to)
 		}
+		if to == value.Password && e.Op == Delete {
+			return append(dst, v.Data...), to, nil
+		}
 		if err := value.Check(to, v.Data); err != nil {
 			return dst, 0, err
 		}
@@ -136,14 +139,14 @@ func valuePostingType(lang string) posting.PostingType {
 
 // holds reports whether the posting that stands is the one that a delete
 // names.
-func holds(p *schema.Predicate, stands, named *posting.Posting) bool {
+func holds(stands, named *posting.Posting) bool {
 	if stands.ValType != named.ValType || !bytes.Equal(stands.Lang, named.Lang) {
 		return false
 	}
 	if bytes.Equal(stands.Value, named.Value) {
 		return true
 	}
-	return p.Type == value.Password && value.VerifyPassword(stands.Value, named.Value)
+	return stands.ValType == value.Password && value.VerifyPassword(stands.Value, named.Value)
 }
 
 // appendTokens appends every token of a value of the predicate, in the order

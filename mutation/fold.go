@@ -317,7 +317,7 @@ func (w *worker) foldDeleteValue(e *Edge) error {
 		return err
 	}
 	old, had := w.delta.Find(post.UID)
-	if (had && !holds(w.pp.p, &old, &post)) || (!had && w.pp.p.Count) {
+	if (had && !holds(&old, &post)) || (!had && w.pp.p.Count) {
 		return nil
 	}
 	w.emitData(w.fp, post.UID)

@@ -521,7 +521,7 @@ func (c *change) deleteValue(e *Edge) error {
 		return err
 	}
 	old, had := c.data.delta.Find(post.UID)
-	if (had && !holds(c.p, &old, &post)) || (!had && c.p.Count) {
+	if (had && !holds(&old, &post)) || (!had && c.p.Count) {
 		return nil
 	}
 	c.emitData(post.UID)
