@@ -40,8 +40,7 @@ import (
 // no delta lies above upTo up to t, and the entry holds up to t.
 //
 // What the cache keeps and drops is up to ristretto, by what a list takes in
-// memory; rightness does not depend on it. Lists that are as fast read as found
-// are not kept. Any number of goroutines may use it; a nil one keeps nothing.
+// memory; rightness does not depend on it. Any number of goroutines may use it; a nil one keeps nothing.
 type listCache struct {
 	lists *ristretto.Cache[[]byte, *cachedList]
 	marks *marks
@@ -181,7 +180,7 @@ func (e *cachedList) extend(ts uint64) {
 
 // keep takes a list that was read from Badger after the seek.
 func (c *listCache) keep(s *cacheSeek, l *List) {
-	if l == nil || l.deltas == 0 && l.size < shortList || !s.mark.rewrites.still(s.rewrites) {
+	if l == nil || !s.mark.rewrites.still(s.rewrites) {
 		return
 	}
 	if s.other != nil && s.other.list.newest >= l.newest {

@@ -107,6 +107,7 @@ func entriesIn(t testing.TB, db *badger.DB) (found, whole map[uint64]int) {
 // log stays.
 func abandon(t testing.TB, s *Store) {
 	t.Helper()
+	s.cache.close()
 	require.NoError(t, s.closeCommitter())
 	require.NoError(t, s.db.Close())
 	require.NoError(t, s.state.close())

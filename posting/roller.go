@@ -251,6 +251,9 @@ func (r *Roller) rollUpHot(ctx context.Context, hot *hotKeys, keys [][]byte) (Ro
 	}
 	defer b.end()
 	for _, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return b.stats, err
+		}
 		if err := b.rollUp(ctx, key, batchBytes, hot.rule.due); err != nil {
 			return b.stats, err
 		}
@@ -366,24 +369,11 @@ var errPageFull = errors.New("page is full")
 // rollUp adds what replaces the list's deltas, and stores what was added when
 // that has come to size bytes. It keeps the key.
 func (b *rollupBatch) rollUp(ctx context.Context, key []byte, size int, due func(*List) bool) error {
-	k, err := ParseKey(key)
-	if err == nil && b.barred != nil && b.barred(&k) {
-		b.stats.Skipped++
-		return nil
-	}
-	var entries []Entry
-	if err == nil {
-		entries, err = b.reader.rollUpIf(key, due)
-	}
+	entries, err := b.replacement(key, due)
 	if err != nil {
-		b.fail(fmt.Errorf("key %x: %w", key, err))
-		return nil
+		b.fail(err)
 	}
 	if len(entries) == 0 {
-		return nil
-	}
-	if !b.fits(entries) {
-		b.stats.Skipped++
 		return nil
 	}
 	for i := range entries {
@@ -395,6 +385,27 @@ func (b *rollupBatch) rollUp(ctx context.Context, key []byte, size int, due func
 		return nil
 	}
 	return b.flush(ctx)
+}
+
+// replacement is what replaces the list's deltas; nothing where they are left.
+func (b *rollupBatch) replacement(key []byte, due func(*List) bool) ([]Entry, error) {
+	k, err := ParseKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("key %x: %w", key, err)
+	}
+	if b.barred != nil && b.barred(&k) {
+		b.stats.Skipped++
+		return nil, nil
+	}
+	entries, err := b.reader.rollUpIf(key, due)
+	if err != nil {
+		return nil, err
+	}
+	if !b.fits(entries) {
+		b.stats.Skipped++
+		return nil, nil
+	}
+	return entries, nil
 }
 
 // fits reports whether Badger takes all of the entries.
