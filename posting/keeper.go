@@ -120,13 +120,10 @@ func (s *Store) collectFile(ratio float64) error {
 	return err
 }
 
-// memorySuffix ends the names of the logs of Badger's memory tables.
-const memorySuffix = ".mem"
-
 // syncBadger makes durable all that Badger has been given.
 func (s *Store) syncBadger() error {
 	dir := s.db.Opts().Dir
-	for _, suffix := range []string{valueSuffix, memorySuffix} {
+	for _, suffix := range []string{valueSuffix, memSuffix} {
 		names, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
 		if err != nil {
 			return err
