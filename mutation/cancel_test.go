@@ -79,7 +79,7 @@ func TestCancelledAnywhere(t *testing.T) {
 			_, err := f.a.Apply(all, other, snap, f.next())
 			require.NoError(t, err)
 			looks := all.asked.Load()
-			for until := int64(1); until < looks; until += 1 + looks/40 {
+			for until := int64(1); until < looks; until += 1 + looks/20 {
 				err := f.fail(&countingContext{Context: context.Background(), until: until}, f.next())
 				require.ErrorIs(t, err, context.Canceled)
 			}

@@ -20,13 +20,16 @@ import (
 func TestManyTransactions(t *testing.T) {
 	snap := shapeSnapshot(t)
 	store := openTestStore(t)
+	clients := len(shapes())
+	if testing.Short() {
+		clients = 5
+	}
 	before := mutation.NewTxn(store, 10)
 	applyWith(t, mutation.Options{}, before, snap, mutation.Batch{Edges: shapes()[0].edges(1)})
 	commitTestTxn(t, store, before, 11)
 	before.Release()
 	a, err := mutation.New(mutation.Options{MinEdges: 1, Parallelism: mutation.Workers(4), EdgesPerWorker: 1})
 	require.NoError(t, err)
-	clients := len(shapes())
 	done := make([]*mutation.Txn, clients)
 	errs := make([]error, clients)
 	batch := func(client int, n uint64) mutation.Batch {

@@ -112,6 +112,9 @@ func TestEqualOnWordNet(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(edges), 50_000)
 	parallelisms := []mutation.Parallelism{mutation.Off, mutation.Workers(3), mutation.Workers(32), mutation.Auto}
+	if testing.Short() {
+		parallelisms, edges = parallelisms[1:2], edges[:20_000]
+	}
 	ts, known := uint64(10), make(map[uint64]bool)
 	for batch := range slices.Chunk(edges, size) {
 		equalAndCommitted(t, store, ts, snap, parallelisms, mutation.Batch{Edges: batch, Fresh: newUIDs(batch, known)})

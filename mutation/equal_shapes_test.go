@@ -66,7 +66,7 @@ func shapes() []shape {
 			switch {
 			case n%10 == 0:
 				*e = star(e.Subject, e.Predicate)
-			case n%300 == 1:
+			case n%1000 == 1:
 				*e = star(e.Subject, mutation.StarPredicate)
 			}
 		}},
@@ -128,6 +128,10 @@ func (s shape) edges(seed uint64) []mutation.Edge {
 // and compares the parallel applier's result with the serial one's (I4).
 func TestShapes(t *testing.T) {
 	snap := shapeSnapshot(t)
+	grants := parallelisms()
+	if testing.Short() {
+		grants = []mutation.Parallelism{mutation.Workers(3), mutation.Workers(32)}
+	}
 	for _, s := range shapes() {
 		t.Run(s.name, func(t *testing.T) {
 			store := openTestStore(t)
@@ -135,7 +139,7 @@ func TestShapes(t *testing.T) {
 			defer before.Release()
 			b := mutation.Batch{Edges: s.edges(1)}
 			applyWith(t, mutation.Options{}, before, snap, b)
-			for _, p := range parallelisms() {
+			for _, p := range grants {
 				requireEqualTo(t, store, 10, snap, before, p, b)
 			}
 			commitTestTxn(t, store, before, 11)
@@ -145,7 +149,7 @@ func TestShapes(t *testing.T) {
 			for _, b := range batches {
 				applyWith(t, mutation.Options{}, after, snap, b)
 			}
-			for _, p := range parallelisms() {
+			for _, p := range grants {
 				requireEqualTo(t, store, 20, snap, after, p, batches...)
 			}
 		})

@@ -50,7 +50,7 @@ func newFailing(t *testing.T, snap *schema.Snapshot, opts mutation.Options) *fai
 	f.a, err = mutation.New(opts)
 	require.NoError(t, err)
 	before := mutation.NewTxn(f.store, 10)
-	applyWith(t, mutation.Options{}, before, snap, mutation.Batch{Edges: shapes()[0].edges(1)})
+	applyWith(t, mutation.Options{}, before, snap, f.some(1))
 	commitTestTxn(t, f.store, before, 11)
 	before.Release()
 	f.tx = mutation.NewTxn(f.store, 20)
@@ -59,8 +59,12 @@ func newFailing(t *testing.T, snap *schema.Snapshot, opts mutation.Options) *fai
 	return f
 }
 
-func (f *failing) first() mutation.Batch { return mutation.Batch{Edges: shapes()[0].edges(2)} }
-func (f *failing) next() mutation.Batch  { return mutation.Batch{Edges: shapes()[0].edges(3)} }
+func (f *failing) some(seed uint64) mutation.Batch {
+	return mutation.Batch{Edges: slices.Clip(shapes()[0].edges(seed)[:600])}
+}
+
+func (f *failing) first() mutation.Batch { return f.some(2) }
+func (f *failing) next() mutation.Batch  { return f.some(3) }
 
 func (f *failing) apply(b mutation.Batch) {
 	f.t.Helper()
