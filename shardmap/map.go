@@ -167,7 +167,7 @@ func (m *Map[V]) Load(key string) (v V, ok bool) {
 			}
 		}
 	}
-	return m.search(key)
+	return m.search(h, key)
 }
 
 // LoadBytes is Load for a key held in a byte slice.
@@ -232,8 +232,7 @@ func (c *core) shard(hash uint64) *shard {
 }
 
 // search is Load for a key that is not where it mostly is.
-func (m *Map[V]) search(key string) (V, bool) {
-	h := m.hasher.hash(key)
+func (m *Map[V]) search(h uint64, key string) (V, bool) {
 	at, x := m.see(m.shard(h), identity(h, key), key)
 	return x.v, at.e != nil
 }
@@ -308,6 +307,14 @@ func (m *Map[V]) overwrite(e *entry, v V) bool {
 // revise is update for an entry that was found. It fails where the entry is gone or
 // someone else changes it.
 func (m *Map[V]) revise(s *shard, e *entry, f func(V, bool) (V, bool)) bool {
+	if m.kind == numbers {
+		if n := atomic.LoadUint64(&e.number().num); n&numState == numLive {
+			if v, keep := f(fromPayload[V](n), true); keep {
+				return swapNumber(e.number(), sight[V]{num: n}, v)
+			}
+			return m.remove(s, e, sight[V]{num: n})
+		}
+	}
 	x, ok := m.look(e)
 	if !ok {
 		return false
