@@ -78,11 +78,11 @@ const (
 // goroutine may stall anywhere: where its chunk is needed, somebody else copies it.
 // Until then all its keys are found through the old table.
 //
-// # What was tried and left
+// # What was left aside
 //
 // Values in the table's slots, or one immutable entry for each value, make updates
 // allocate the key's part anew, and a stalled copier could bring an old value back
-// unless each slot is frozen and unfrozen. A list for each bucket costs a cache miss
+// unless each slot is frozen first. A list for each bucket would cost a cache miss
 // for each step.
 type Map[V any] struct{ core }
 
