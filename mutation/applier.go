@@ -2,7 +2,6 @@ package mutation
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -80,11 +79,7 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 }
 
 func applySerial(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch) (report Report, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("apply: panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	s := newSerial(txn, snap, b)
 	run, err := s.run(ctx)
 	if err != nil {

@@ -37,7 +37,16 @@ type batchRun struct {
 	failed atomic.Bool
 	inject func(stage string) error
 	passes []PassTime
-	tasks  []task
+
+	// The pass that runs: its name, its tasks, the next one to be taken, the
+	// first error, and the join.
+	stage string
+	tasks []task
+	next  atomic.Int64
+	err   error
+	join  sync.WaitGroup
+
+	written written
 	// helpers are the Applier's, of whom no more than sizing less one work at a
 	// time, for all batches together.
 	helpers *helpers
@@ -130,8 +139,10 @@ func (a *Applier) putRun(r *batchRun) {
 		w.reset()
 	}
 	r.plan.reset()
-	r.ctx, r.txn, r.snap, r.batch, r.passes = nil, nil, nil, nil, nil
+	r.ctx, r.txn, r.snap, r.batch, r.passes, r.err = nil, nil, nil, nil, nil, nil
 	clear(r.tasks)
+	clear(r.written.runs)
+	clear(r.written.touched)
 	a.runs.Put(r)
 }
 
@@ -227,57 +238,61 @@ func (r *batchRun) addTasks(pp *predicatePlan, kind posting.Kind) {
 // pass runs the tasks, in order, on so many workers at most, and joins them
 // (I5). The caller is one of the workers; the others are those of the Applier's
 // helpers that are free.
-func (r *batchRun) pass(name string, workers int, tasks []task) error {
+func (r *batchRun) pass(stage string, workers int, tasks []task) error {
 	if len(tasks) == 0 {
 		return nil
 	}
 	start := time.Now()
-	defer func() { r.passes = append(r.passes, PassTime{name, time.Since(start)}) }()
-	var next atomic.Int64
-	var first struct {
-		sync.Once
-		err error
-	}
-	work := func(w *worker) {
-		for !r.failed.Load() {
-			n := int(next.Add(1)) - 1
-			if n >= len(tasks) {
-				return
-			}
-			schedulePoint()
-			if err := r.guard(func() error { return r.runTask(name, w, tasks[n]) }); err != nil {
-				first.Do(func() { first.err = err })
-				r.failed.Store(true)
-			}
-		}
-	}
+	r.stage, r.tasks = stage, tasks
+	r.next.Store(0)
 	helping := r.helpers.take(min(workers, len(tasks))-1, r.sizing-1)
-	defer r.helpers.give(helping)
-	var join sync.WaitGroup
 	for _, w := range r.workers[1 : 1+helping] {
-		join.Go(func() { work(w) })
+		r.join.Go(w.work)
 	}
-	work(r.workers[0])
-	join.Wait()
-	return first.err
+	r.workers[0].work()
+	r.join.Wait()
+	r.helpers.give(helping)
+	r.passes = append(r.passes, PassTime{stage, time.Since(start)})
+	return r.err
 }
 
-func (r *batchRun) runTask(stage string, w *worker, t task) error {
+// work does tasks until none is left or one has failed. The first error is the
+// pass's; it is read when the pass is joined.
+func (w *worker) work() {
+	r := w.b
+	for !r.failed.Load() {
+		n := int(r.next.Add(1)) - 1
+		if n >= len(r.tasks) {
+			return
+		}
+		schedulePoint()
+		if err := r.runTask(w, r.tasks[n]); err != nil && r.failed.CompareAndSwap(false, true) {
+			r.err = err
+		}
+	}
+}
+
+// runTask does one task; a panic below it is an error.
+func (r *batchRun) runTask(w *worker, t task) (err error) {
+	defer recovered(&err)
 	if r.inject != nil {
-		if err := r.inject(stage); err != nil {
+		if err := r.inject(r.stage); err != nil {
 			return err
 		}
 	}
 	return w.do(t)
 }
 
+// recovered, deferred, makes a panic an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("apply: panic: %v", p)
+	}
+}
+
 // guard makes a panic below the applier an error.
 func (r *batchRun) guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("apply: panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	return f()
 }
 
@@ -314,21 +329,20 @@ func (r *batchRun) publish(report *Report) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	var runs []*posting.Run
-	var keys []*conflict.Buffer
+	out := &r.written
+	out.runs, out.keys, out.touched = out.runs[:0], out.keys[:0], out.touched[:0]
 	for _, w := range r.workers[:report.Workers] {
-		runs, keys = append(runs, w.run), append(keys, &w.keys)
+		out.runs, out.keys = append(out.runs, w.run), append(out.keys, &w.keys)
 		report.Keys += w.run.Len()
 		report.Bytes += w.run.Bytes()
 		report.Reads += w.reads
 	}
-	touched := make(map[Name]struct{}, len(r.plan.predicates))
 	for _, pp := range r.plan.predicates {
 		if pp.touched() {
-			touched[Name{pp.p.Namespace, pp.p.Name}] = struct{}{}
+			out.touched = append(out.touched, Name{pp.p.Namespace, pp.p.Name})
 		}
 	}
-	r.txn.publish(runs, keys, touched)
+	r.txn.publish(out)
 	return nil
 }
 

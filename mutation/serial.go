@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/edgemill/edgemill/conflict"
 	"github.com/edgemill/edgemill/posting"
@@ -69,7 +71,9 @@ func (s *serial) run(ctx context.Context) (*posting.Run, error) {
 		}
 	}
 	run := s.encode()
-	s.txn.publish([]*posting.Run{run}, []*conflict.Buffer{&s.keys}, s.touched)
+	s.txn.publish(&written{
+		runs: []*posting.Run{run}, keys: []*conflict.Buffer{&s.keys}, touched: slices.Collect(maps.Keys(s.touched)),
+	})
 	return run, nil
 }
 

@@ -77,19 +77,29 @@ func (t *Txn) Touched(f func(Name) bool) {
 // the transaction afterwards.
 func (t *Txn) Release() { t.reader.Release() }
 
+// written is what a batch leaves to its transaction. The transaction keeps the
+// runs, and copies the rest.
+type written struct {
+	runs    []*posting.Run
+	keys    []*conflict.Buffer
+	touched []Name
+}
+
 // publish makes a batch's result part of the transaction (I3).
-func (t *Txn) publish(runs []*posting.Run, keys []*conflict.Buffer, touched map[Name]struct{}) {
+func (t *Txn) publish(w *written) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	exclusive, shared := 0, 0
-	for _, k := range keys {
+	for _, k := range w.keys {
 		e, s := k.Len()
 		exclusive, shared = exclusive+e, shared+s
 	}
 	t.mu.keys.Grow(exclusive, shared)
-	for _, k := range keys {
+	for _, k := range w.keys {
 		t.mu.keys.Append(k)
 	}
-	maps.Copy(t.mu.touched, touched)
-	t.deltas.Publish(runs...)
+	for _, name := range w.touched {
+		t.mu.touched[name] = struct{}{}
+	}
+	t.deltas.Publish(w.runs...)
 }

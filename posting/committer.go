@@ -220,7 +220,9 @@ func (c *Committer) admit(g *commitGroup) {
 		g.size += n
 		return false
 	})
-	c.fail(refused, fmt.Errorf("%w: %d bytes are left above the reserve of %d", ErrNoSpace, left, c.space.reserve))
+	if len(refused) > 0 {
+		c.fail(refused, fmt.Errorf("%w: %d bytes are left above the reserve of %d", ErrNoSpace, left, c.space.reserve))
+	}
 }
 
 // fail refuses commits for one cause, which Flush will tell.
