@@ -153,3 +153,28 @@ func predicatesText(g *graphGen) (texts []string) {
 	}
 	return texts
 }
+
+// TestReportsAreKept applies other batches after one whose report is kept (I7).
+func TestReportsAreKept(t *testing.T) {
+	store := openTestStore(t)
+	for name, opts := range failureOptions() {
+		a, err := mutation.New(opts)
+		require.NoError(t, err)
+		apply := func(g *graphGen) mutation.Report {
+			tx := mutation.NewTxn(store, 10)
+			defer tx.Release()
+			r, err := a.Apply(context.Background(), tx, g.snap, g.batch())
+			require.NoError(t, err)
+			return r
+		}
+		g := newGraphGen(7)
+		g.bad = false
+		kept := apply(g)
+		was := kept
+		was.Grants, was.Passes = slices.Clone(kept.Grants), slices.Clone(kept.Passes)
+		for range 10 {
+			apply(g)
+		}
+		require.Equal(t, was, kept, name)
+	}
+}
