@@ -115,13 +115,31 @@ type commitGroup struct {
 	commits []*waiter
 	// flushes were queued before the group was taken.
 	flushes []*waiter
+	// only is the memory of a single commit.
+	only [1]encodedCommit
 	// segment is the log segment that holds the commits.
 	segment uint64
 	size    int64
 }
 
-// encoded returns the commits that have anything to store.
+// separate keeps apart those who wait for a Flush.
+func (g *commitGroup) separate(group []*waiter) {
+	g.commits = nil
+	for _, w := range group {
+		if w.flush {
+			g.flushes = append(g.flushes, w)
+		} else {
+			g.commits = append(g.commits, w)
+		}
+	}
+}
+
+// encoded returns the commits that have anything to store, in their order.
 func (g *commitGroup) encoded() []encodedCommit {
+	if len(g.commits) == 1 && !g.commits[0].commit.empty() {
+		g.only[0] = g.commits[0].commit
+		return g.only[:]
+	}
 	all := make([]encodedCommit, 0, len(g.commits))
 	for _, w := range g.commits {
 		if !w.commit.empty() {

@@ -112,12 +112,31 @@ func (w *badgerWriter) putThose(commits []encodedCommit, wanted func(Entry) bool
 	before, put := w.taken, w.load
 	if entries <= batchMax && int64(size) < w.db.MaxBatchSize()/2 {
 		put = w.putBatch
+		if len(commits) == 1 && commits[0].deltas == commits[0].entries {
+			put = w.putTxn
+		}
 	}
 	err := put(commits, wanted)
 	if err != nil {
 		w.taken = before // What may have been written counts for nothing.
 	}
 	return err
+}
+
+// putTxn writes one transaction's deltas, which all have its commit timestamp,
+// as Badger's own transaction: a WriteBatch hands its work to other goroutines.
+func (w *badgerWriter) putTxn(commits []encodedCommit, wanted func(Entry) bool) error {
+	txn := w.db.NewTransactionAt(math.MaxUint64, true)
+	defer txn.Discard()
+	var version uint64
+	err := w.each(commits, wanted, func(e Entry) error {
+		version = e.Version
+		return txn.SetEntry(&badger.Entry{Key: e.Key, Value: e.Value, UserMeta: e.Meta})
+	})
+	if err != nil || version == 0 {
+		return err
+	}
+	return txn.CommitAt(version, nil)
 }
 
 func (w *badgerWriter) putBatch(commits []encodedCommit, wanted func(Entry) bool) error {

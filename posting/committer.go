@@ -176,13 +176,9 @@ func (c *Committer) Applied() uint64 { return c.applied.Load() }
 
 // handle takes a group to where it is answered and hands it to the writer.
 func (c *Committer) handle(group []*waiter) {
-	g := &commitGroup{}
-	for _, w := range group {
-		if w.flush {
-			g.flushes = append(g.flushes, w)
-		} else {
-			g.commits = append(g.commits, w)
-		}
+	g := &commitGroup{commits: group}
+	if slices.ContainsFunc(group, func(w *waiter) bool { return w.flush }) {
+		g.separate(group)
 	}
 	c.admit(g)
 	if err := c.makeDurable(g); err != nil {
