@@ -130,8 +130,7 @@ func (c crashChild) commits(client uint64) error {
 
 // huge commits one transaction that is many times as large as a memory table.
 func (c crashChild) huge() error {
-	const edges = 300_000
-	if err := c.commit(c.run<<runShift|1, edges/2); err != nil {
+	if err := c.commit(c.run<<runShift|1, 300_000); err != nil {
 		return err
 	}
 	time.Sleep(time.Hour)
@@ -359,7 +358,7 @@ func checkLines(t *testing.T, view *edgemill.View, runs []crashRun) (total uint6
 }
 
 // TestCrashHuge kills a process while it commits one transaction that is much
-// larger than a memory table. It is there afterwards or it is not.
+// larger than a memory table. It is there afterwards, all of it, or it is not.
 func TestCrashHuge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs processes")
