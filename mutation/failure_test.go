@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -225,4 +226,51 @@ func TestBadEdges(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestFirstErrorEndsTheRest checks that no task begins after one has failed,
+// but for those that other workers have just taken (I5).
+func TestFirstErrorEndsTheRest(t *testing.T) {
+	const workers = 4
+	a, err := mutation.New(mutation.Options{MinEdges: 1, Parallelism: mutation.Workers(workers), EdgesPerWorker: 1})
+	require.NoError(t, err)
+	var begun atomic.Int64
+	a.Inject(func(string) error {
+		begun.Add(1)
+		return errInjected
+	})
+	tx := mutation.NewTxn(openTestStore(t), 10)
+	defer tx.Release()
+	_, err = a.Apply(context.Background(), tx, shapeSnapshot(t), mutation.Batch{Edges: manyPredicates()})
+	require.ErrorIs(t, err, errInjected)
+	require.LessOrEqual(t, begun.Load(), int64(workers))
+}
+
+// TestFailureEndsTheRunning lets a task of many edges begin when that of a
+// single edge has failed: it ends at its first look (I5).
+func TestFailureEndsTheRunning(t *testing.T) {
+	a, err := mutation.New(mutation.Options{MinEdges: 1, Parallelism: mutation.Workers(2), EdgesPerWorker: 1})
+	require.NoError(t, err)
+	var begun atomic.Int64
+	failed := make(chan struct{})
+	a.Inject(func(string) error {
+		if begun.Add(1) > 1 {
+			close(failed)
+			return errInjected
+		}
+		<-failed
+		time.Sleep(20 * time.Millisecond) // until the failure is known
+		return nil
+	})
+	var edges []mutation.Edge
+	for range 50_000 {
+		edges = append(edges, stringEdge(1, "code", "x"))
+	}
+	edges = append(edges, stringEdge(1, "name", "x"))
+	tx := mutation.NewTxn(openTestStore(t), 10)
+	defer tx.Release()
+	ctx := &countingContext{Context: context.Background()}
+	_, err = a.Apply(ctx, tx, parseSnapshot(t, shapeSchema), mutation.Batch{Edges: edges})
+	require.ErrorIs(t, err, errInjected)
+	require.Less(t, ctx.asked.Load(), int64(20))
 }
