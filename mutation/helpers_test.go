@@ -1,11 +1,18 @@
 package mutation
 
 import (
+	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/edgemill/edgemill/posting"
+	"github.com/edgemill/edgemill/schema"
+	"github.com/edgemill/edgemill/schema/value"
 )
 
 func TestHelpers(t *testing.T) {
@@ -40,4 +47,48 @@ func TestHelpersShared(t *testing.T) {
 	clients.Wait()
 	require.LessOrEqual(t, most.Load(), int64(budget))
 	require.Zero(t, h.busy.Load())
+}
+
+// TestHelpersOfBatches has many clients apply at once: beside them no more work
+// than one batch alone may have.
+func TestHelpersOfBatches(t *testing.T) {
+	const clients, workers = 16, 4
+	parsed, err := schema.Parse("p: int @index(int) .")
+	require.NoError(t, err)
+	snap := schema.NewSnapshot(parsed.Predicates, nil)
+	store, err := posting.Open(posting.Options{InMemory: true})
+	require.NoError(t, err)
+	defer store.Close()
+	a, err := New(Options{Parallelism: Workers(workers), EdgesPerWorker: 1, MinEdges: 1})
+	require.NoError(t, err)
+	var busy, most atomic.Int64
+	a.inject = func(string) error {
+		now := busy.Add(1)
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		busy.Add(-1)
+		return nil
+	}
+	var b Batch
+	for i := range 64 {
+		v := value.Value{Type: value.Default, Data: []byte(strconv.Itoa(i))}
+		b.Edges = append(b.Edges, Edge{Subject: uint64(i + 1), Predicate: "p", Value: v})
+	}
+	var applying sync.WaitGroup
+	for range clients {
+		applying.Go(func() {
+			for range 3 {
+				txn := NewTxn(store, 1)
+				report, err := a.Apply(context.Background(), txn, snap, b)
+				if err != nil || report.Workers != workers || report.NoFanOut() {
+					t.Errorf("%+v, %v", report, err)
+				}
+				txn.Release()
+			}
+		})
+	}
+	applying.Wait()
+	require.LessOrEqual(t, most.Load(), int64(clients+workers-1))
+	require.Zero(t, a.helpers.busy.Load())
 }
