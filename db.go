@@ -115,7 +115,9 @@ var ErrBadOptions = errors.New("bad options")
 
 // start brings up what depends on what the store holds.
 func (db *DB) start(ctx context.Context) error {
-	last := max(db.store.State().LastTS, db.store.MaxVersion())
+	// After a crash the horizon can be above every version: a timestamp at which
+	// nothing was written raised it.
+	last := max(db.store.State().LastTS, db.store.MaxVersion(), db.store.Horizon())
 	db.oracle = conflict.NewOracle(last)
 	if err := db.loadSchema(); err != nil {
 		return err
