@@ -121,7 +121,9 @@ func (v Violation) compare(o Violation) int {
 // Verify reads the whole store, all namespaces, as it stands when it is
 // called, and checks the four statements of what a mutation means (index,
 // reverse, count, data) and the format of every version of every key that a
-// reader may still see. Other work goes on meanwhile. What is wrong in the store is in the report; an
+// reader may still see. Other work goes on meanwhile, but an Alter waits for the
+// end, and the other way round: an Alter that has not ended leaves lists which no
+// schema keeps. What is wrong in the store is in the report; an
 // error is about the reading, or the context's.
 //
 // The two sides of a derived list (what the data asks for, what stands there)
@@ -138,6 +140,10 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (VerifyReport, err
 		return VerifyReport{}, fmt.Errorf("verify: %w", err)
 	}
 	defer leave()
+	if err := db.altering.lock(ctx); err != nil {
+		return VerifyReport{}, fmt.Errorf("verify: %w", err)
+	}
+	defer db.altering.unlock()
 	view, err := db.View(ctx, 0)
 	if err != nil {
 		return VerifyReport{}, fmt.Errorf("verify: %w", err)

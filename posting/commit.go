@@ -154,7 +154,7 @@ func (s *Store) Committer() *Committer { return s.committer }
 // are; in memory there are none.
 func (s *Store) openCommitter(dirs ...string) error {
 	opts := s.opts.Commit.withDefaults(s.opts.MemTableSize)
-	w := newBadgerWriter(s.db)
+	w := newBadgerWriter(s.db, s.opts.valueThreshold())
 	w.marks, w.hot = s.marks, &s.hot
 	c := &Committer{opts: opts, limits: w.limits(), put: w.put, logger: s.opts.Logger}
 	s.committer = c

@@ -31,8 +31,10 @@ type badgerWriter struct {
 	hot *atomic.Pointer[hotKeys]
 }
 
-func newBadgerWriter(db *badger.DB) *badgerWriter {
-	return &badgerWriter{db: db, threshold: db.Opts().ValueThreshold}
+// newBadgerWriter takes the threshold that Badger was opened with: in memory its
+// options name another one than it goes by.
+func newBadgerWriter(db *badger.DB, threshold int64) *badgerWriter {
+	return &badgerWriter{db: db, threshold: threshold}
 }
 
 // limits are those of the store: in memory Badger has no value log, and ends

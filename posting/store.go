@@ -34,7 +34,9 @@ type Options struct {
 	// own state is in Dir/edgemill; where Dir itself is a Badger directory it is
 	// opened in place, and the state is in Dir.edgemill.
 	Dir string
-	// InMemory keeps everything in memory, and Dir is not looked at.
+	// InMemory keeps everything in memory, and Dir is not looked at. Values, which
+	// the deltas of one transaction to one list are, have to be below 1 MiB, and
+	// below a tenth of MemTableSize.
 	InMemory bool
 	// MustExist refuses to make a new store.
 	MustExist bool
@@ -138,6 +140,9 @@ func hasManifest(dir string) bool {
 // maxBadgerValue is the size from which Badger keeps a value in its value log.
 const maxBadgerValue = 1 << 20
 
+// valueThreshold is that size in a store with these options.
+func (o *Options) valueThreshold() int64 { return min(maxBadgerValue, o.MemTableSize/10) }
+
 func (s *Store) openBadger(dir string) error {
 	if !s.opts.InMemory {
 		if err := dropUnfinished(dir); err != nil {
@@ -150,7 +155,7 @@ func (s *Store) openBadger(dir string) error {
 		WithDetectConflicts(false).
 		WithMetricsEnabled(false).
 		WithMemTableSize(s.opts.MemTableSize).
-		WithValueThreshold(min(maxBadgerValue, s.opts.MemTableSize/10)).
+		WithValueThreshold(s.opts.valueThreshold()).
 		WithLogger(badgerLogger{s.opts.Logger})
 	db, err := badger.OpenManaged(o)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "directory lock") {
