@@ -44,8 +44,6 @@ func (m *marks) hash(key []byte) uint64 { return maphash.Bytes(m.seed, key) }
 
 func (m *marks) at(hash uint64) *mark { return &m.stripes[hash&uint64(len(m.stripes)-1)] }
 
-func (m *marks) of(key []byte) *mark { return m.at(m.hash(key)) }
-
 // delta notes a transaction's delta on its way.
 func (k *mark) delta(ts uint64) {
 	k.deltas++
