@@ -11,6 +11,7 @@ import (
 func (w *worker) foldMany(edges []subjectEdge) error {
 	p := w.pp.p
 	w.arena = w.arena[:0]
+	w.held.end()
 	w.delta.Reset(w.base, p.Count)
 	if w.own != nil {
 		if err := w.delta.Load(w.own); err != nil {
@@ -237,6 +238,7 @@ func (w *worker) reindex(post, old *posting.Posting, had bool) error {
 	for _, id := range w.newIDs {
 		w.addIndex(id, opSet)
 	}
+	w.held.add(w.newIDs, 1)
 	return nil
 }
 
@@ -251,14 +253,15 @@ func (w *worker) unindex(old *posting.Posting, stay []uint32) error {
 		return err
 	}
 	w.oldIDs = append(w.oldIDs[:0], ids...)
-	w.kept.next(w.pt.index.keys.len())
-	w.kept.add(stay)
-	if err := w.keepOthers(old.UID); err != nil {
+	if err := w.countHeld(); err != nil {
 		return err
 	}
+	w.held.add(w.oldIDs, -1)
+	w.kept.next()
+	w.kept.add(stay)
 	for _, id := range w.oldIDs {
 		op := opDelete
-		if w.kept.has(id) {
+		if w.kept.has(id) || w.held.has(id) {
 			op = opTouch
 		}
 		w.addIndex(id, op)
@@ -266,23 +269,61 @@ func (w *worker) unindex(old *posting.Posting, stay []uint32) error {
 	return nil
 }
 
-// keepOthers marks the tokens of the subject's values but the one under uid.
-func (w *worker) keepOthers(uid uint64) (err error) {
-	if !w.pp.p.List && !w.pp.p.Lang {
+// countHeld counts, once a subject, how many of its values have each token.
+// From then on the count follows the edges, so that a subject whose many values
+// go one by one is not gone through once for each.
+func (w *worker) countHeld() (err error) {
+	if w.held.counting || (!w.pp.p.List && !w.pp.p.Lang) {
 		return nil
 	}
+	w.held.begin()
 	w.delta.Current(func(p posting.Posting) bool {
-		if p.UID == uid {
-			return true
-		}
 		var ids []uint32
 		if ids, err = w.tokenIDs(p.Value, string(p.Lang)); err == nil {
-			w.kept.add(ids)
+			w.held.add(ids, 1)
 		}
 		return err == nil
 	})
 	return err
 }
+
+// idCounts counts token numbers. It does so between begin and end.
+type idCounts struct {
+	counting bool
+	of       map[uint32]int
+}
+
+func (c *idCounts) begin() {
+	if c.of == nil {
+		c.of = make(map[uint32]int)
+	}
+	c.counting = true
+}
+
+// manyCounts is the size from which a map is given up rather than emptied.
+const manyCounts = 1024
+
+func (c *idCounts) end() {
+	switch {
+	case !c.counting:
+	case len(c.of) > manyCounts:
+		c.of = nil
+	default:
+		clear(c.of)
+	}
+	c.counting = false
+}
+
+func (c *idCounts) add(ids []uint32, n int) {
+	if !c.counting {
+		return
+	}
+	for _, id := range ids {
+		c.of[id] += n
+	}
+}
+
+func (c *idCounts) has(id uint32) bool { return c.counting && c.of[id] > 0 }
 
 // idSet is a set of token numbers that is emptied by counting on.
 type idSet struct {
@@ -290,13 +331,10 @@ type idSet struct {
 	of    []uint32
 }
 
-func (s *idSet) next(size int) {
+func (s *idSet) next() {
 	if s.stamp++; s.stamp == 0 {
 		clear(s.of)
 		s.stamp = 1
-	}
-	if len(s.of) < size {
-		s.of = append(s.of, make([]uint32, size-len(s.of))...)
 	}
 }
 

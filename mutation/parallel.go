@@ -80,6 +80,7 @@ type worker struct {
 	counts               bucketPrints
 	tokens               token.Buffer
 	kept                 idSet
+	held                 idCounts
 	olds                 []oldState
 	sweep                posting.Sweep
 	family               family
