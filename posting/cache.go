@@ -39,11 +39,16 @@ import (
 // a timestamp at or above it is handed out. So where latest is at or below upTo,
 // no delta lies above upTo up to t, and the entry holds up to t.
 //
-// What the cache keeps and drops is up to ristretto, by what a list takes in
-// memory; rightness does not depend on it. Any number of goroutines may use it; a nil one keeps nothing.
+// A list is kept when it is read for the second time at one version: those that
+// are read once, and those that are written each time that they are read, as in
+// a load, cost a look in vain and no more. What is dropped is up to ristretto, by
+// what a list takes in memory. Rightness does not depend on either. Any number of goroutines may use it; a nil one keeps nothing.
 type listCache struct {
 	lists *ristretto.Cache[[]byte, *cachedList]
 	marks *marks
+	// once are lists that were read once, by key and version, in the slots that
+	// the hashes of the keys name.
+	once  []atomic.Uint64
 	stats [statStripes]cacheCounts
 }
 
@@ -96,7 +101,7 @@ func (s *Store) openCache() error {
 	if err != nil {
 		return fmt.Errorf("cache: %w", err)
 	}
-	s.cache = &listCache{lists: lists, marks: s.marks}
+	s.cache = &listCache{lists: lists, marks: s.marks, once: make([]atomic.Uint64, len(s.marks.stripes))}
 	return nil
 }
 
@@ -127,7 +132,7 @@ type cacheSeek struct {
 	list *List
 
 	key      []byte
-	ts       uint64
+	hash, ts uint64
 	mark     *mark
 	rewrites uint64
 	// other is the key's entry where it is not for this reader.
@@ -138,7 +143,7 @@ type cacheSeek struct {
 func (c *listCache) seek(key []byte, ts uint64) cacheSeek {
 	hash := c.marks.hash(key)
 	mark := c.marks.at(hash)
-	s := cacheSeek{key: key, ts: ts, mark: mark, rewrites: mark.rewrites.load()}
+	s := cacheSeek{key: key, hash: hash, ts: ts, mark: mark, rewrites: mark.rewrites.load()}
 	counts := &c.stats[hash%statStripes]
 	e, ok := c.lists.Get(key)
 	if ok && bytes.Equal(e.key, key) && e.rewrites == s.rewrites {
@@ -189,9 +194,23 @@ func (c *listCache) keep(s *cacheSeek, l *List) {
 		}
 		return
 	}
+	if !c.again(s.hash, l.newest) {
+		return
+	}
 	e := &cachedList{key: bytes.Clone(s.key), list: l, rewrites: s.rewrites}
 	e.upTo.Store(s.ts)
 	c.lists.Set(e.key, e, e.cost())
+}
+
+// again reports whether the list was read before, as far as is known.
+func (c *listCache) again(hash, version uint64) bool {
+	slot := &c.once[hash&uint64(len(c.once)-1)]
+	known := hash ^ version
+	if slot.Load() == known {
+		return true
+	}
+	slot.Store(known)
+	return false
 }
 
 // cost is about how many bytes the entry takes in memory.

@@ -60,7 +60,7 @@ func (s *Store) Snapshot(ts uint64) *Reader {
 
 // Past returns a Snapshot for who asks for a timestamp of his own: a list of
 // which the oldest version that there is was rolled up above the timestamp is
-// ErrTooOld, and not taken for an empty one. A walk over lists passes over
+// ErrTooOld, and not taken for an empty one. Walks and sweeps pass over
 // those.
 func (s *Store) Past(ts uint64) (*Reader, error) {
 	if err := s.readable(ts); err != nil {

@@ -42,51 +42,61 @@ func (s *Sweep) List(key []byte) (*List, error) {
 	if !s.reach(key) {
 		return nil, nil
 	}
-	if s.r.cache == nil || s.plain() {
-		return s.read(key)
-	}
-	seek := s.r.cache.seek(key, s.r.ts)
-	if seek.list != nil {
-		return seek.list, nil
-	}
 	l, err := s.read(key)
-	if err == nil && l.dear() && s.r.store.marks.rewrites.still(s.opened) {
-		s.r.cache.keep(&seek, l) // The iterator saw no less than a read behind the seek.
+	if errors.Is(err, errPartGone) {
+		return s.r.stored(key)
 	}
 	return l, err
 }
 
-// dear reports whether a sweep is likely to need longer for the list than for
-// finding it in the cache.
-func (l *List) dear() bool { return l != nil && l.deltas >= dearDeltas }
-
-const dearDeltas = 4
-
-// plain reports whether the list that the iterator stands at is about as fast
-// to read as to find in the cache: a short one with no delta above it.
-func (s *Sweep) plain() bool {
-	item := s.it.Item()
-	return item.UserMeta() != MetaDelta && item.EstimatedSize() < shortList
-}
-
-// shortList is a size in bytes.
-const shortList = 1 << 10
-
-// read reads the list that the iterator stands at.
+// read reads the list that the iterator stands at, the newest version first; nil
+// for one that was deleted. Where it turns out to be a long one, it is looked for
+// in the cache.
 func (s *Sweep) read(key []byte) (*List, error) {
 	l := &List{}
-	err := s.versions(key, l)
-	if errors.Is(err, errPartGone) {
-		return s.r.stored(key)
+	var seek cacheSeek
+	for more := true; more && s.it.Valid() && bytes.Equal(s.it.Item().Key(), key); s.it.Next() {
+		if s.r.cache != nil && seek.key == nil && s.dear(l) {
+			if seek = s.r.cache.seek(key, s.r.ts); seek.list != nil {
+				return seek.list, nil
+			}
+		}
+		var err error
+		if more, err = s.r.version(key, l, s.it.Item()); err != nil {
+			return nil, keyError(key, s.it.Item().Version(), err)
+		}
 	}
-	if err != nil || l.newest == 0 {
-		return nil, err
+	if l.newest == 0 {
+		return nil, nil
 	}
 	l.settle()
+	s.note(key, l, &seek)
+	return l, nil
+}
+
+// dear reports whether to finish the list is likely to take longer than to find
+// it in the cache: it has deltas enough, or a long complete list comes.
+func (s *Sweep) dear(l *List) bool {
+	item := s.it.Item()
+	return l.deltas >= dearDeltas || item.UserMeta() != MetaDelta && item.EstimatedSize() >= dearBytes
+}
+
+const (
+	dearDeltas = 4
+	dearBytes  = 1 << 10
+)
+
+// note hands what was read to the cache, if it was looked for there, and to the
+// roller.
+func (s *Sweep) note(key []byte, l *List, seek *cacheSeek) {
+	// The iterator saw what a read behind the seek would have seen, if nothing
+	// was rewritten since it was opened.
+	if seek.key != nil && s.r.store.marks.rewrites.still(s.opened) {
+		s.r.cache.keep(seek, l)
+	}
 	if hot := s.r.store.hot.Load(); hot != nil && hot.rule.due(l) {
 		hot.tell(s.r.store.marks.hash(key), key)
 	}
-	return l, nil
 }
 
 func (s *Sweep) open(key []byte) {
@@ -119,20 +129,6 @@ func (s *Sweep) reach(key []byte) bool {
 		}
 	}
 	return false
-}
-
-// versions takes the key's versions into the list, the newest first.
-func (s *Sweep) versions(key []byte, l *List) error {
-	for ; s.it.Valid() && bytes.Equal(s.it.Item().Key(), key); s.it.Next() {
-		more, err := s.r.version(key, l, s.it.Item())
-		if err != nil {
-			return keyError(key, s.it.Item().Version(), err)
-		}
-		if !more {
-			return nil
-		}
-	}
-	return nil
 }
 
 // Close frees the iterator.
