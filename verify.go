@@ -140,13 +140,21 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (VerifyReport, err
 		return VerifyReport{}, fmt.Errorf("verify: %w", err)
 	}
 	defer leave()
+	report, err := db.verify(ctx, opts)
+	if err != nil {
+		return VerifyReport{}, fmt.Errorf("verify: %w", db.calls.closedError(ctx, err))
+	}
+	return report, nil
+}
+
+func (db *DB) verify(ctx context.Context, opts VerifyOptions) (VerifyReport, error) {
 	if err := db.altering.lock(ctx); err != nil {
-		return VerifyReport{}, fmt.Errorf("verify: %w", err)
+		return VerifyReport{}, err
 	}
 	defer db.altering.unlock()
 	view, err := db.View(ctx, 0)
 	if err != nil {
-		return VerifyReport{}, fmt.Errorf("verify: %w", err)
+		return VerifyReport{}, err
 	}
 	defer view.Close()
 	// A rollup is written at a version that is read at already. It changes no
@@ -158,7 +166,7 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (VerifyReport, err
 	v := &verifier{opts: opts, store: db.store, reader: view.reader, snap: view.snap, pairBytes: pairBytes}
 	v.mu.report.TS = view.ts
 	if err := v.run(ctx); err != nil {
-		return VerifyReport{}, fmt.Errorf("verify: %w", db.calls.closedError(ctx, err))
+		return VerifyReport{}, err
 	}
 	return v.finish(), nil
 }

@@ -32,8 +32,11 @@ type replica struct {
 	store   *posting.Store
 	applier *mutation.Applier
 	snap    *schema.Snapshot
-	// skip is the mark with which the store was opened.
-	skip uint64
+	// skip is the mark with which the store was opened, and committed the greatest
+	// version that it had. Commit timestamps ascend in the log, so a decision up to
+	// committed has been carried out. It must not be again: where the mark lies
+	// across the transaction, only the proposals above the mark are there to be fed.
+	skip, committed uint64
 
 	// These belong to the feeder.
 	open map[uint64]*transaction
@@ -93,7 +96,7 @@ func openReplica(opts posting.Options, schemaText string) (*replica, error) {
 	}
 	r := &replica{
 		store: store, applier: applier, snap: schema.NewSnapshot(parsed.Predicates, parsed.Types),
-		skip: store.Applied(), open: make(map[uint64]*transaction),
+		skip: store.Applied(), committed: store.MaxVersion(), open: make(map[uint64]*transaction),
 		applying: make(chan struct{}, maxApplying), decided: make(chan decision, maxDecided),
 	}
 	if err := r.storeSchema(); err != nil {
@@ -173,7 +176,9 @@ func (r *replica) decide(e entry, done chan error) {
 	d := decision{txn: r.open[e.Start], commit: commit{e.Commit, make(chan struct{})}, done: done}
 	delete(r.open, e.Start)
 	d.mark = r.mark(e.Index)
-	if e.Commit > 0 {
+	if e.Commit <= r.committed {
+		d.ts = 0
+	} else {
 		r.commits = append(r.commits, d.commit)
 	}
 	r.decided <- d
