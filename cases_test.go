@@ -231,10 +231,13 @@ func rollUpAll(t *testing.T, db *edgemill.DB) error {
 
 // allLists prints every list that is not empty.
 func allLists(t *testing.T, db *edgemill.DB) string {
+	view, err := db.View(context.Background(), 0) // Waits for what was acknowledged.
+	require.NoError(t, err)
+	defer view.Close()
 	r := db.Store().Reader(^uint64(0))
 	defer r.Release()
 	var b strings.Builder
-	err := r.Walk(context.Background(), []byte{byte(posting.SpaceList)}, func(key []byte) error {
+	err = r.Walk(context.Background(), []byte{byte(posting.SpaceList)}, func(key []byte) error {
 		l, err := r.List(key)
 		if err != nil || l.Empty() {
 			return err
