@@ -106,27 +106,7 @@ func (r *Reader) WalkLists(ctx context.Context, prefix, from []byte, f func(key 
 // iterateAll calls f with every version that the reader sees of every key with
 // the prefix, from a key on.
 func (r *Reader) iterateAll(ctx context.Context, prefix, from []byte, f func(*badger.Item) error) error {
-	if err := r.store.readable(r.ts); err != nil {
-		return err
-	}
-	opt := badger.DefaultIteratorOptions
-	opt.PrefetchValues = false
-	opt.AllVersions = true
-	opt.Prefix = prefix
-	it := r.txn.NewIterator(opt)
-	defer it.Close()
-	if bytes.Compare(from, prefix) < 0 {
-		from = prefix
-	}
-	for it.Seek(from); it.Valid(); it.Next() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := f(it.Item()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.eachItem(ctx, badger.IteratorOptions{Prefix: prefix, AllVersions: true}, from, f)
 }
 
 func versionOf(item *badger.Item) (Version, error) {

@@ -22,22 +22,28 @@ func (r *Reader) WalkFrom(ctx context.Context, prefix, from []byte, f func(key [
 // walkMeta is WalkFrom with the user-meta byte of the newest version that the
 // reader sees of each key.
 func (r *Reader) walkMeta(ctx context.Context, prefix, from []byte, f func(key []byte, meta byte) error) error {
+	return r.eachItem(ctx, badger.IteratorOptions{Prefix: prefix}, from, func(item *badger.Item) error {
+		return f(item.Key(), item.UserMeta())
+	})
+}
+
+// eachItem calls f with each item that the options ask for, from a key on.
+func (r *Reader) eachItem(
+	ctx context.Context, opt badger.IteratorOptions, from []byte, f func(*badger.Item) error,
+) error {
 	if err := r.store.readable(r.ts); err != nil {
 		return err
 	}
-	opt := badger.DefaultIteratorOptions
-	opt.PrefetchValues = false
-	opt.Prefix = prefix
 	it := r.txn.NewIterator(opt)
 	defer it.Close()
-	if bytes.Compare(from, prefix) < 0 {
-		from = prefix
+	if bytes.Compare(from, opt.Prefix) < 0 {
+		from = opt.Prefix
 	}
 	for it.Seek(from); it.Valid(); it.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := f(it.Item().Key(), it.Item().UserMeta()); err != nil {
+		if err := f(it.Item()); err != nil {
 			return err
 		}
 	}
