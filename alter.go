@@ -316,11 +316,11 @@ func (a *alteration) publish(ctx context.Context) (published bool, err error) {
 	db := a.db
 	db.schema.Lock()
 	defer db.schema.Unlock()
-	start, err := db.oracle.Begin(ctx)
+	start, release, err := db.oracle.Timestamp(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer db.oracle.Done(start)
+	defer release()
 	ts, err := db.oracle.Commit(ctx, start, conflict.Set{})
 	if err != nil {
 		return false, err

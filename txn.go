@@ -180,28 +180,24 @@ func (t *Txn) commit(ctx context.Context) (uint64, error) {
 	if err := t.db.schema.check(t.txn); err != nil {
 		return 0, err
 	}
-	return t.db.commit(ctx, t.txn, t.mu.gated.pass)
+	return t.db.commit(ctx, t.txn)
 }
 
 // commit asks the oracle and writes. A transaction that wrote nothing has no
 // commit timestamp: it gives its start.
-//
-// The pass is released as soon as the commit is decided. Those who waited for it
-// begin then, at a timestamp above, and Begin waits until the commit can be
-// read: so they do not conflict with it. To release the pass only when the commit can be read would
-// be right too, but Begin would then wait once more, for the commits that were
-// decided meanwhile.
-func (db *DB) commit(ctx context.Context, txn *mutation.Txn, pass *conflict.Pass) (uint64, error) {
+func (db *DB) commit(ctx context.Context, txn *mutation.Txn) (uint64, error) {
 	keys := txn.ConflictKeys()
 	if n, _ := txn.Deltas().Size(); n == 0 && len(keys.Exclusive)+len(keys.Shared) == 0 {
 		return txn.StartTS(), nil
 	}
 	ts, err := db.oracle.Commit(ctx, txn.StartTS(), keys)
-	pass.Release()
 	if err != nil {
 		return 0, db.calls.closedError(ctx, err)
 	}
 	err = db.store.Commit(ctx, posting.Commit{TS: ts, Deltas: txn.Deltas(), Readable: db.settle(ts)})
+	if err == nil {
+		db.oracle.Acknowledged(ts)
+	}
 	return ts, db.calls.closedError(ctx, err)
 }
 

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// txnEdges is the size of the batches of the Txns cases, which have one
-	// batch a transaction.
+	// txnEdges is the size of the batches of the free and contended Txns cases,
+	// which have one batch a transaction.
 	txnEdges = 200
 	// upsertPredicates and upsertValues are what contended edges are about;
 	// upsertSkew is the exponent of the values' Zipf distribution.
@@ -27,8 +27,9 @@ const (
 
 // txnCases are many clients, each with a transaction after the other on new
 // subjects; an operation is a transaction that was committed. The clients of
-// free ones have no conflict key in common, and are run with commits that wait
-// for the disk and with ones that do not. Contended ones meet in @upsert values
+// single ones have one edge, and like those of free ones have no conflict key in
+// common; they are run with commits that wait for the disk and with ones that do
+// not. Contended ones meet in @upsert values
 // of which some are far more frequent than others, with RunTxn, whose gate lets
 // them wait for each other, and without: whoever is refused begins again at once
 // (nogate) or after a pause, longer each time (nogate-pause).
@@ -39,10 +40,15 @@ func txnCases() []Case {
 			name   string
 			commit posting.CommitOptions
 		}{{"synced", posting.CommitOptions{}}, {"unsynced", posting.CommitOptions{NoSync: true}}} {
-			cases = append(cases, Case{
-				Name: fmt.Sprintf("Txns/free/%s/clients=%d", kind.name, clients),
-				Run:  txnRun{clients, kind.commit, freeSchema, freeBatch, untilCommitted}.run,
-			})
+			cases = append(cases,
+				Case{
+					Name: fmt.Sprintf("Txns/single/%s/clients=%d", kind.name, clients),
+					Run:  txnRun{clients, kind.commit, freeSchema, singleBatch, untilCommitted}.run,
+				},
+				Case{
+					Name: fmt.Sprintf("Txns/free/%s/clients=%d", kind.name, clients),
+					Run:  txnRun{clients, kind.commit, freeSchema, freeBatch, untilCommitted}.run,
+				})
 		}
 	}
 	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
@@ -71,6 +77,14 @@ func freeBatch(n int) mutation.Batch {
 			mutation.Edge{Subject: subject, Predicate: "name", Value: text("name-%d", subject)},
 			mutation.Edge{Subject: subject, Predicate: "link", Object: mutation.ObjectUID, Target: 1 + subject%1000})
 	}
+	return b
+}
+
+// singleBatch is the n-th batch of one edge: the link of a subject of its own.
+func singleBatch(n int) mutation.Batch {
+	b := freshBatch(n, 1)
+	subject := b.Fresh[0].First
+	b.Edges = []mutation.Edge{{Subject: subject, Predicate: "link", Object: mutation.ObjectUID, Target: 1 + subject%1000}}
 	return b
 }
 
@@ -131,7 +145,9 @@ func (r txnRun) run(ctx context.Context, m Meter, n int) (err error) {
 	m.ResetTimer()
 	err = onClients(r.clients, n, func(i int) error { return r.commit(ctx, db, &batches[i], &refused) })
 	m.StopTimer()
-	reportEdges(m, n, txnEdges)
+	if n > 0 {
+		reportEdges(m, n, len(batches[0].Edges))
+	}
 	m.ReportMetric(float64(n)/m.Elapsed().Seconds(), "txn/s")
 	m.ReportMetric(float64(refused.Load())/float64(n), "refused/op")
 	return err

@@ -18,6 +18,8 @@
 //   - commit timestamp: what a transaction's writes are stored at.
 //   - decided: a commit timestamp was given out; settled: its writes are
 //     readable, or will never be. Between the two a commit is pending.
+//   - acknowledged: the caller was told, or is about to be. It can be so before
+//     the writes are readable, as they are durable before.
 //   - visible through ts: every commit at or below ts is settled.
 //   - horizon: the timestamp below which nobody reads any more.
 //   - pass: the leave to run that the Gate gives to one transaction.
@@ -36,11 +38,12 @@
 //	         apply; gate.TryAdd(pass, keys of each later batch)
 //	ts    := oracle.Commit(ctx, start, all keys)
 //	         store at ts; oracle.Visible(ts), or Abandoned(ts) if that failed
+//	         oracle.Acknowledged(ts), if ts is durable before it is visible
 //	         oracle.Done(start); pass.Release()
 //
-// The pass stands before the start timestamp, so that a transaction that
-// waited starts after the one that it waited for. It may be released as soon as
-// Commit has answered: the next one's Begin waits until the commit is visible.
+// The pass stands before the start timestamp, and is released after the commit
+// was acknowledged or settled, so that a transaction that waited starts at or
+// after the commit that it waited for.
 //
 // # What it is not for
 //

@@ -27,13 +27,26 @@ import (
 //     each commit at or below ts is pending or settled, and never waits for one
 //     that is still to be decided.
 //   - O3: what is forgotten can't matter. A key goes only when its newest commit is
-//     at or below every registered start, and a transaction with an older
-//     start than a forgotten key's commit is refused with ErrTooOld.
+//     at or below every registered start and before every pending commit, so below
+//     any start to come, and a transaction with an older start than a forgotten
+//     key's commit is refused with ErrTooOld.
+//   - O4: whoever begins sees what anyone has been told of. A start timestamp is
+//     above each commit that was acknowledged, settled or named in a refusal before,
+//     and a read timestamp at or above it; the call waits for those of them that
+//     can't be read yet. The number after a commit timestamp is never a commit's, so
+//     that a start need not be above other commits too.
 //
 // From O1 and O2: let a and b meet, both started before either committed, a
 // decided first. Then b's decision finds a's commit timestamp, which is above b's
 // start (else b's Begin would have waited for a and come after it), and is
 // refused.
+//
+// A new timestamp for each start would satisfy O4 too. But it lies above every
+// commit that was decided, so each transaction would wait for the syncs of
+// strangers before it does anything: 64 clients with one edge a transaction then did
+// a third of the work. The price is a refusal, in place of a wait, for who begins
+// while a commit that it meets is on its way; the refusal names that commit, so
+// the next try begins above it, and the Gate is for those who meet often.
 //
 // Memory follows the open transactions: the keys of commits since the oldest
 // open start, and one entry for each open timestamp and pending commit. Reads do
@@ -48,6 +61,8 @@ type Oracle struct {
 	times struct {
 		sync.Mutex
 		last    uint64 // the newest timestamp handed out
+		commit  uint64 // the newest that was handed out for a commit
+		told    uint64 // the newest commit that somebody was told of
 		horizon uint64 // the newest horizon handed out
 		starts  openTimes
 		reads   openTimes
@@ -78,9 +93,11 @@ func NewOracle(last uint64) *Oracle {
 	return o
 }
 
-// Begin implements Timestamps.
+// Begin implements Timestamps. It waits only for commits that somebody was told
+// of and that can't be read yet; others on their way come after it. With none on
+// its way the timestamp is a new one.
 func (o *Oracle) Begin(ctx context.Context) (uint64, error) {
-	ts, below, err := o.register(ctx, &o.times.starts, o.next)
+	ts, below, err := o.register(ctx, &o.times.starts, o.start)
 	if err != nil {
 		return 0, fmt.Errorf("begin a transaction: %w", err)
 	}
@@ -98,10 +115,11 @@ func (o *Oracle) Done(startTS uint64) {
 	o.times.starts.remove(startTS)
 }
 
-// BeginRead implements Timestamps. The timestamp is the newest handed out: no
-// commit can come at or below it any more (O2), so it need not be a new one.
+// BeginRead implements Timestamps. It waits as Begin does. The timestamp was
+// handed out before: no commit can come at or below it any more (O2), so it need
+// not be a new one.
 func (o *Oracle) BeginRead(ctx context.Context) (uint64, error) {
-	return o.read(ctx, o.newest)
+	return o.read(ctx, o.known)
 }
 
 // ReadAt implements Timestamps. A timestamp above the newest handed out is
@@ -155,6 +173,7 @@ func (o *Oracle) check(startTS uint64, keys Set) error {
 	}
 	if met := o.decisions.keys.meet(startTS, keys); met != nil {
 		o.decisions.conflicts++
+		o.Acknowledged(met.CommitTS)
 		return met
 	}
 	return nil
@@ -168,16 +187,30 @@ func (o *Oracle) decide(startTS uint64) (commitTS, oldest uint64, err error) {
 	if startTS > o.times.last {
 		return 0, 0, ErrUnknownTimestamp
 	}
+	if o.times.last == o.times.commit {
+		o.times.last++ // It stays for those who begin between the two (O4).
+	}
 	if commitTS, err = o.next(); err != nil {
 		return 0, 0, err
 	}
+	o.times.commit = commitTS
 	o.times.pending.add(commitTS)
 	o.assert()
-	oldest, open := o.times.starts.oldest()
-	if !open {
-		oldest = commitTS
+	oldest = o.visible()
+	if start, open := o.times.starts.oldest(); open {
+		oldest = min(oldest, start)
 	}
 	return commitTS, oldest, nil
+}
+
+// Acknowledged implements Arbiter. A timestamp that was never handed out is
+// ignored.
+func (o *Oracle) Acknowledged(commitTS uint64) {
+	o.times.Lock()
+	defer o.times.Unlock()
+	if commitTS <= o.times.commit {
+		o.times.told = max(o.times.told, commitTS)
+	}
 }
 
 // Visible implements Arbiter. A timestamp that is not pending is ignored.
@@ -189,7 +222,9 @@ func (o *Oracle) Abandoned(commitTS uint64) { o.settle(commitTS) }
 func (o *Oracle) settle(commitTS uint64) {
 	o.times.Lock()
 	defer o.times.Unlock()
-	o.times.pending.settle(commitTS)
+	if o.times.pending.settle(commitTS) {
+		o.times.told = max(o.times.told, commitTS)
+	}
 }
 
 // WaitVisible implements Timestamps. A timestamp above the newest handed out
@@ -218,8 +253,9 @@ func (o *Oracle) Horizon() uint64 {
 	if ts, open := o.times.reads.oldest(); open {
 		horizon = min(horizon, ts)
 	}
-	// It can't fall: starts and commits come above all timestamps handed out,
-	// and ReadAt takes nothing below the horizon noted here.
+	// It can't fall: commits come above all timestamps handed out, starts and reads
+	// at or above what is visible, and ReadAt takes nothing below the horizon noted
+	// here.
 	o.times.horizon = horizon
 	return horizon
 }
@@ -291,12 +327,24 @@ func (o *Oracle) next() (uint64, error) {
 	return o.times.last, nil
 }
 
-// newest runs under times and returns the newest timestamp again.
-func (o *Oracle) newest() (uint64, error) {
+// start runs under times and returns a start timestamp: a new one if that means
+// no wait, else the least one (O4).
+func (o *Oracle) start() (uint64, error) {
+	if o.times.closed || o.times.pending.count() == 0 {
+		return o.next()
+	}
+	ts := max(o.visible(), o.times.told+1)
+	o.times.last = max(o.times.last, ts)
+	return ts, nil
+}
+
+// known runs under times and returns the least timestamp from which one sees all
+// that anybody has been told of (O4).
+func (o *Oracle) known() (uint64, error) {
 	if o.times.closed {
 		return 0, ErrClosed
 	}
-	return o.times.last, nil
+	return max(o.visible(), o.times.told), nil
 }
 
 // readable runs under times and says whether one may still read at ts.

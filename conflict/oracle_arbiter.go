@@ -46,14 +46,18 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 // for concurrent use.
 type Arbiter interface {
 	// Commit decides the transaction that began at startTS and wrote keys. It
-	// returns a commit timestamp above every start timestamp that was handed
-	// out before the decision, or an error that wraps ErrConflict or
+	// returns a commit timestamp above every timestamp that was handed out
+	// before the decision, or an error that wraps ErrConflict or
 	// ErrTooOld. A cancelled context is an error before the decision and
 	// nothing after it; where an outside arbiter may have decided and its
 	// answer was lost, the implementation finds out before it returns. The
 	// commit is pending until Visible or Abandoned is called for it: exactly
 	// one of them must be, or nobody begins any more.
 	Commit(ctx context.Context, startTS uint64, keys Set) (commitTS uint64, err error)
+	// Acknowledged says that the caller of the commit is about to be told that it
+	// is durable: whoever begins from now on sees it. It may come before or after
+	// Visible, or not at all where nobody is told before it is visible.
+	Acknowledged(commitTS uint64)
 	// Visible says that the writes of the commit can be read.
 	Visible(commitTS uint64)
 	// Abandoned says that the commit failed after its decision, for good: none
@@ -66,23 +70,26 @@ type Arbiter interface {
 // concurrent use; those that take a context return its error when it ends, and
 // then hold nothing.
 type Timestamps interface {
-	// Begin returns a new start timestamp, through which every commit is
-	// visible. Done must follow.
+	// Begin returns a start timestamp above every commit that was acknowledged,
+	// settled or named in a refusal before the call, through which every commit is
+	// visible. Several transactions may get the same one, and no commit does. Done
+	// must follow, once for each.
 	Begin(ctx context.Context) (startTS uint64, err error)
 	// Done says that the transaction is over, committed or not.
 	Done(startTS uint64)
-	// BeginRead returns a timestamp to read at, no older than any commit
-	// decided before the call, through which every commit is visible.
-	// Several reads may get the same one. DoneRead must follow.
+	// BeginRead returns a timestamp to read at, at or above every commit that was
+	// acknowledged, settled or named in a refusal before the call, through which
+	// every commit is visible. Several reads may get the same one. DoneRead must
+	// follow, once for each.
 	BeginRead(ctx context.Context) (readTS uint64, err error)
 	// ReadAt registers a read at a given timestamp, as BeginRead does. It is
 	// ErrTooOld below a horizon that was handed out.
 	ReadAt(ctx context.Context, readTS uint64) error
 	// DoneRead ends one read of BeginRead or ReadAt.
 	DoneRead(readTS uint64)
-	// Timestamp returns a new timestamp that no transaction or commit gets
-	// (a rollup's), through which every commit is visible. It counts as a
-	// read until release is called, which may be repeated.
+	// Timestamp returns a new timestamp that no commit gets (a rollup's), through
+	// which every commit is visible. It counts as a read until release is called,
+	// which may be repeated.
 	Timestamp(ctx context.Context) (ts uint64, release func(), err error)
 	// WaitVisible returns when every commit at or below ts is settled.
 	WaitVisible(ctx context.Context, ts uint64) error

@@ -54,7 +54,7 @@ func newRecentKeys(forgotten uint64) recentKeys {
 }
 
 // meet returns the first key that a commit after startTS meets, or nil.
-func (r *recentKeys) meet(startTS uint64, keys Set) error {
+func (r *recentKeys) meet(startTS uint64, keys Set) *ConflictError {
 	for _, key := range keys.Exclusive {
 		if c := r.find(key); c != nil && c.newest() > startTS {
 			return &ConflictError{Key: key, StartTS: startTS, CommitTS: c.newest()}

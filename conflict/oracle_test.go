@@ -195,6 +195,28 @@ func TestOracleMemoryFollowsTheOldestStart(t *testing.T) {
 	require.LessOrEqual(t, cap(o.times.pending.queue), 64)
 }
 
+// Who was refused for a commit that can't be read yet waits for it, and so does
+// everyone from then on.
+func TestOracleRefusalNamesWhatTheNextTryWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := NewOracle(10)
+		a, b := begin(t, o), begin(t, o)
+		first, err := o.Commit(t.Context(), a, exclusive(1))
+		require.NoError(t, err)
+		_, err = o.Commit(t.Context(), b, exclusive(1))
+		require.ErrorIs(t, err, ErrConflict)
+		var again atomic.Uint64
+		into(t, &again, o.Begin)
+		synctest.Wait()
+		require.Zero(t, again.Load())
+		o.Visible(first)
+		synctest.Wait()
+		require.Equal(t, first+1, again.Load())
+		_, err = o.Commit(t.Context(), again.Load(), exclusive(1))
+		require.NoError(t, err)
+	})
+}
+
 // into makes a call that may wait, and notes its timestamp.
 func into(t *testing.T, ts *atomic.Uint64, call func(context.Context) (uint64, error)) {
 	go func() {
@@ -214,7 +236,10 @@ func TestOracleVisibility(t *testing.T) {
 		require.NoError(t, err)
 		second, err := o.Commit(t.Context(), b, exclusive(2))
 		require.NoError(t, err)
+		require.Equal(t, first-1, begin(t, o), "a commit of which nobody was told keeps nobody")
 
+		o.Acknowledged(second)
+		o.Acknowledged(second + 10) // never handed out
 		var began, read, waited, before atomic.Uint64
 		into(t, &began, o.Begin)
 		synctest.Wait()
@@ -232,11 +257,12 @@ func TestOracleVisibility(t *testing.T) {
 
 		third, err := o.Commit(t.Context(), b, exclusive(3))
 		require.NoError(t, err)
+		o.Acknowledged(third)
 		into(t, &before, o.Begin)
 		o.Abandoned(first)
 		synctest.Wait()
 		require.Equal(t, second+1, began.Load(), "what comes later keeps nobody")
-		require.Equal(t, second+1, read.Load())
+		require.Equal(t, second, read.Load())
 		require.Equal(t, first, waited.Load())
 		require.Zero(t, before.Load())
 
@@ -253,6 +279,7 @@ func TestOracleWaitsEndWithTheContext(t *testing.T) {
 		pending, err := o.Commit(t.Context(), start, Set{})
 		require.NoError(t, err)
 		o.Done(start)
+		o.Acknowledged(pending)
 		calls := map[string]func(context.Context) error{
 			"begin":     func(ctx context.Context) error { _, err := o.Begin(ctx); return err },
 			"read":      func(ctx context.Context) error { _, err := o.BeginRead(ctx); return err },
@@ -349,6 +376,8 @@ type waiting struct {
 type oracleModel struct {
 	o             *Oracle
 	last, horizon uint64
+	told          uint64 // the newest commit that somebody was told of
+	newest        uint64 // the newest commit
 	commits       []*modelCommit
 	starts, reads []uint64
 	waits         []*waiting
@@ -382,12 +411,48 @@ func (m *oracleModel) call(ts uint64, open *[]uint64, call func(context.Context)
 	m.waits = append(m.waits, w)
 }
 
-func (m *oracleModel) begin(*rapid.T) {
-	m.last++
-	m.call(m.last, &m.starts, m.o.Begin)
+func (m *oracleModel) visible() uint64 {
+	visible := m.last
+	for _, c := range m.commits {
+		if !c.settled {
+			visible = min(visible, c.ts-1)
+		}
+	}
+	return visible
 }
 
-func (m *oracleModel) beginRead(*rapid.T) { m.call(m.last, &m.reads, m.o.BeginRead) }
+func (m *oracleModel) begin(t *rapid.T) {
+	ts := max(m.visible(), m.told+1)
+	if !m.blocked(m.last) {
+		ts = m.last + 1
+	}
+	m.last = max(m.last, ts)
+	m.call(ts, &m.starts, m.o.Begin)
+	for _, c := range m.commits {
+		require.NotEqual(t, c.ts, ts, "a commit has it")
+	}
+}
+
+func (m *oracleModel) beginRead(*rapid.T) {
+	m.call(max(m.visible(), m.told), &m.reads, m.o.BeginRead)
+}
+
+func (m *oracleModel) timestamp(*rapid.T) {
+	m.last++
+	m.call(m.last, &m.reads, func(ctx context.Context) (uint64, error) {
+		ts, _, err := m.o.Timestamp(ctx)
+		return ts, err
+	})
+}
+
+func (m *oracleModel) acknowledge(t *rapid.T) {
+	if len(m.commits) == 0 {
+		t.Skip("no commit")
+	}
+	c := rapid.SampledFrom(m.commits).Draw(t, "commit")
+	m.told = max(m.told, c.ts)
+	m.o.Acknowledged(c.ts)
+}
 
 func (m *oracleModel) readAt(t *rapid.T) {
 	ts := rapid.Uint64Range(0, m.last).Draw(t, "read at")
@@ -411,11 +476,17 @@ func (m *oracleModel) commit(t *rapid.T) {
 	met := slices.ContainsFunc(m.commits, func(c *modelCommit) bool { return c.ts > start && meet(c.keys, keys) })
 	ts, err := m.o.Commit(context.Background(), start, keys)
 	if met {
-		require.ErrorIs(t, err, ErrConflict)
+		var conflict *ConflictError
+		require.ErrorAs(t, err, &conflict)
+		m.told = max(m.told, conflict.CommitTS)
 		return
 	}
 	require.NoError(t, err)
+	if m.last == m.newest {
+		m.last++
+	}
 	m.last++
+	m.newest = m.last
 	require.Equal(t, m.last, ts)
 	m.commits = append(m.commits, &modelCommit{ts: ts, keys: keys})
 }
@@ -425,6 +496,9 @@ func (m *oracleModel) settle(t *rapid.T) {
 		t.Skip("no commit")
 	}
 	c := rapid.SampledFrom(m.commits).Draw(t, "commit")
+	if !c.settled {
+		m.told = max(m.told, c.ts)
+	}
 	c.settled = true
 	if rapid.Bool().Draw(t, "failed") {
 		m.o.Abandoned(c.ts)
@@ -459,12 +533,7 @@ func (m *oracleModel) cancel(t *rapid.T) {
 }
 
 func (m *oracleModel) readHorizon(t *rapid.T) {
-	want := m.last
-	for _, c := range m.commits {
-		if !c.settled {
-			want = min(want, c.ts-1)
-		}
-	}
+	want := m.visible()
 	for _, ts := range slices.Concat(m.starts, m.reads) {
 		want = min(want, ts)
 	}
@@ -517,7 +586,7 @@ func TestOracleAgainstModel(t *testing.T) {
 		last := rapid.Uint64Range(0, 5).Draw(t, "last")
 		m := &oracleModel{o: NewOracle(last), last: last}
 		t.Repeat(map[string]func(*rapid.T){
-			"begin": m.begin, "begin again": m.begin, "begin read": m.beginRead, "read at": m.readAt,
+			"begin": m.begin, "begin again": m.begin, "begin read": m.beginRead, "timestamp": m.timestamp, "acknowledge": m.acknowledge, "read at": m.readAt,
 			"wait": m.waitVisible, "commit": m.commit, "commit again": m.commit, "settle": m.settle,
 			"settle again": m.settle, "end": m.end, "cancel": m.cancel, "horizon": m.readHorizon, "": m.check,
 		})
@@ -637,7 +706,7 @@ func TestOracleStress(t *testing.T) {
 				}
 				mu.Lock()
 				for _, h := range all {
-					if _, ok := settled.Load(h.commit); !ok && h.commit < start {
+					if _, ok := settled.Load(h.commit); !ok && h.commit <= start {
 						t.Errorf("began at %d before %d was settled", start, h.commit)
 					}
 				}

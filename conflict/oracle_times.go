@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// openTimes are the timestamps in use, in order. New ones are nearly always the
-// greatest, and there are about as many as there are clients, so a sorted
+// openTimes are the timestamps in use, in order, with the number of their users.
+// New ones are nearly always the greatest, and there are at most as many as there are clients, so a sorted
 // slice does better than a heap or a list with an index. Not safe for concurrent
 // use.
 type openTimes struct {
@@ -80,11 +80,12 @@ func (p *pendingCommits) add(ts uint64) {
 	p.queue = append(p.queue, pendingCommit{ts: ts})
 }
 
-// settle marks a commit, and lets those go before which nothing is unsettled.
-func (p *pendingCommits) settle(ts uint64) {
+// settle marks a commit, and lets those go before which nothing is unsettled. It
+// reports whether the commit was in the queue.
+func (p *pendingCommits) settle(ts uint64) bool {
 	at, found := p.find(ts)
 	if !found {
-		return
+		return false
 	}
 	p.queue[at].settled = true
 	gone := 0
@@ -94,6 +95,7 @@ func (p *pendingCommits) settle(ts uint64) {
 		}
 	}
 	p.queue = slices.Delete(p.queue, 0, gone)
+	return true
 }
 
 // through returns a channel that is closed when every commit at or below ts is

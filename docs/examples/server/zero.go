@@ -44,6 +44,10 @@ func (z *zero) Commit(ctx context.Context, startTS uint64, keys conflict.Set) (u
 	return ts, nil
 }
 
+// Acknowledged implements conflict.Arbiter. Who begins takes a new timestamp,
+// above every commit.
+func (z *zero) Acknowledged(uint64) {}
+
 // Visible implements conflict.Arbiter. Each replica waits for its own commits.
 func (z *zero) Visible(uint64) {}
 
