@@ -29,15 +29,19 @@ func (w *waiter) refuse(err error) {
 	w.answer <- err
 }
 
-// waitQueue is the callers that no group has taken yet, in order of arrival.
+// waitQueue is the callers that no group has taken yet, in order of arrival, and
+// the turn: the right to take a group and see it through the log, which one
+// goroutine has at a time.
 type waitQueue struct {
 	mu struct {
 		sync.Mutex
 		waiting []*waiter
-		closed  bool
+		// taken says that somebody has the turn.
+		taken  bool
+		closed bool
 	}
-	// some is signalled when there is a waiter or the queue is closed.
-	some sync.Cond
+	// changed is signalled when take may find what it waits for.
+	changed sync.Cond
 	// A group is of at most maxCommits, of maxBytes in all unless it is one
 	// commit, and of arrivals within maxAge.
 	maxCommits int
@@ -52,10 +56,43 @@ func (q *waitQueue) add(w *waiter) bool {
 	if q.mu.closed {
 		return false
 	}
+	q.append(w)
+	return true
+}
+
+// append runs under mu.
+func (q *waitQueue) append(w *waiter) {
 	w.arrived = time.Now()
 	q.mu.waiting = append(q.mu.waiting, w)
-	q.some.Signal()
-	return true
+	if !q.mu.taken {
+		q.changed.Signal()
+	}
+}
+
+// addOrLead is add, but where nobody waits and nobody has the turn the caller has
+// it then, and is a group of its own.
+func (q *waitQueue) addOrLead(w *waiter) (lead, open bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.mu.closed:
+		return false, false
+	case q.mu.taken || len(q.mu.waiting) > 0:
+		q.append(w)
+		return false, true
+	}
+	q.mu.taken = true
+	return true, true
+}
+
+// giveTurn gives the turn back.
+func (q *waitQueue) giveTurn() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mu.taken = false
+	if len(q.mu.waiting) > 0 || q.mu.closed {
+		q.changed.Signal()
+	}
 }
 
 // withdraw takes a caller back, and reports whether no group had it yet.
@@ -69,17 +106,18 @@ func (q *waitQueue) withdraw(w *waiter) bool {
 	return i >= 0
 }
 
-// take waits until somebody is there and returns a group; nil when the queue is
-// closed and empty. It never waits for more.
+// take waits until somebody is there and the turn is free, and returns a group and
+// with it the turn; nil when the queue is closed and empty. It never waits for more.
 func (q *waitQueue) take() []*waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.mu.waiting) == 0 {
-		if q.mu.closed {
+	for q.mu.taken || len(q.mu.waiting) == 0 {
+		if !q.mu.taken && q.mu.closed {
 			return nil
 		}
-		q.some.Wait()
+		q.changed.Wait()
 	}
+	q.mu.taken = true
 	n, size := 0, 0
 	for _, w := range q.mu.waiting {
 		size += len(w.commit.data)
@@ -106,10 +144,10 @@ func (q *waitQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.mu.closed = true
-	q.some.Signal()
+	q.changed.Signal()
 }
 
-// commitGroup is what goes from the committer's goroutine to the writer's.
+// commitGroup is what goes from who has the turn to the writer.
 type commitGroup struct {
 	// commits are those that go into Badger; they are durable if there is a log.
 	commits []*waiter

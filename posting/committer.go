@@ -31,15 +31,20 @@ import (
 //
 //	callers      encode, each its own commit
 //	             queue, in order of arrival
-//	committer    take what waits -> append one record -> sync -> answer each
+//	turn         take what waits -> append one record -> sync -> answer each
 //	             bounded queue of groups
 //	writer       put the group into Badger by timestamp -> Readable -> retire log segments
 //
-// The committer's goroutine owns the log, the writer's owns Badger's writes; a
-// group belongs to one of them at a time. While a group is written to Badger
+// Whoever has the turn owns the log, the writer's goroutine owns Badger's writes;
+// a group belongs to one of them at a time. While a group is written to Badger
 // the next one is appended and synced. A group is closed when it is taken, not
 // by a timer: one client alone has the latency of an append and a sync, and the
 // more clients there are the more a sync serves.
+//
+// A caller that finds nobody before it takes the turn itself, with its own commit
+// as the group, since waking another goroutine can take as long as a sync. What
+// has come meanwhile is left to the committer's goroutine, which keeps the turn
+// while there is work: no caller works for others.
 //
 // Invariants:
 //
@@ -59,9 +64,10 @@ import (
 // C5: what the log holds may be written to Badger again at any time: same keys,
 // same versions, same values.
 //
-// Rejected: a leader among the callers in place of the committer's goroutine,
-// which saves a wake-up for one client but has to hand leadership on under load;
-// waiting a little for company, which costs one client that little for nothing;
+// Rejected: the committer's goroutine for everything, which costs a lone client
+// two hand-overs (see docs/performance.md); leaders among the callers for
+// everything, who have to hand the turn on under load, which is a wake-up as
+// well; waiting a little for company, which costs one client that little for nothing;
 // writing to Badger before the sync, which would make unacknowledged data
 // readable and need undoing; Badger's own log as the only one, for the reasons
 // above.
@@ -91,7 +97,7 @@ const maxGroupBytes = 16 << 20
 
 // start sets the two goroutines going.
 func (c *Committer) start() {
-	c.queue.some.L = &c.queue.mu
+	c.queue.changed.L = &c.queue.mu
 	c.queue.maxCommits, c.queue.maxAge, c.queue.maxBytes = c.opts.MaxGroup, c.opts.MaxAge, maxGroupBytes
 	c.groups.changed.L = &c.groups.mu
 	c.running.Add(2)
@@ -100,6 +106,7 @@ func (c *Committer) start() {
 		defer c.groups.close()
 		for group := c.queue.take(); group != nil; group = c.queue.take() {
 			c.handle(group)
+			c.queue.giveTurn()
 		}
 	}()
 	go func() {
@@ -119,11 +126,19 @@ func (c *Committer) Commit(ctx context.Context, commit Commit) error {
 	if err == nil {
 		w.commit, err = encodeCommit(&commit, c.limits)
 	}
-	if err == nil && !c.queue.add(w) {
-		err = ErrClosed
+	lead, open := false, false
+	if err == nil {
+		if lead, open = c.queue.addOrLead(w); !open {
+			err = ErrClosed
+		}
 	}
 	if err != nil {
 		w.refuse(err)
+		return <-w.answer
+	}
+	if lead {
+		c.handle([]*waiter{w})
+		c.queue.giveTurn()
 		return <-w.answer
 	}
 	return c.await(ctx, w)
@@ -174,7 +189,8 @@ func (c *Committer) Stats() CommitStats {
 // Applied is Store.Applied.
 func (c *Committer) Applied() uint64 { return c.applied.Load() }
 
-// handle takes a group to where it is answered and hands it to the writer.
+// handle takes a group to where it is answered and hands it to the writer. The
+// caller has the turn.
 func (c *Committer) handle(group []*waiter) {
 	g := &commitGroup{commits: group}
 	if slices.ContainsFunc(group, func(w *waiter) bool { return w.flush }) {

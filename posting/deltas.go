@@ -27,7 +27,7 @@ type runEntry struct {
 }
 
 const (
-	minChunk = 4 << 10
+	minChunk = 512
 	maxChunk = 1 << 20
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// commitLog is the files that make commits durable before Badger has them. One
-// goroutine, the committer's, appends; another, the writer's, retires segments
-// whose commits have become durable in Badger. They share only segs.
+// commitLog is the files that make commits durable before Badger has them. The
+// goroutine that has the committer's turn appends; another, the writer's, retires
+// segments whose commits have become durable in Badger. They share only segs.
 //
 // L1: what lies below `durable` in the current segment, and below the end in
 // earlier ones, was synced and is never changed.
