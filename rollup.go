@@ -57,11 +57,21 @@ func (db *DB) CleanUp(ctx context.Context) (files int, err error) {
 		return 0, fmt.Errorf("clean up: %w", err)
 	}
 	defer leave()
-	files, err = db.upkeep.keeper.CleanUp(ctx)
-	if err != nil {
+	if files, err = db.cleanUp(ctx); err != nil {
 		return files, fmt.Errorf("clean up: %w", db.calls.closedError(ctx, err))
 	}
 	return files, nil
+}
+
+// cleanUp waits for what was acknowledged, which holds the horizon until it can
+// be read.
+func (db *DB) cleanUp(ctx context.Context) (files int, err error) {
+	ts, err := db.oracle.BeginRead(ctx)
+	if err != nil {
+		return 0, err
+	}
+	db.oracle.DoneRead(ts)
+	return db.upkeep.keeper.CleanUp(ctx)
 }
 
 // horizon is the timestamp below which nobody reads any more. An Alter that

@@ -90,12 +90,16 @@ type txnRun struct {
 
 // try runs the transaction once.
 func (r *txnRun) try(ctx context.Context) (uint64, error) {
-	pass, err := r.enterGate(ctx)
+	keys, err := r.expectedKeys()
+	if err != nil {
+		return 0, err
+	}
+	pass, err := r.enterGate(ctx, keys)
 	if err != nil {
 		return 0, err
 	}
 	defer pass.Release()
-	t, err := r.db.begin(ctx, pass)
+	t, err := r.db.begin(ctx, pass, keys)
 	if err != nil {
 		return 0, err
 	}
@@ -107,23 +111,25 @@ func (r *txnRun) try(ctx context.Context) (uint64, error) {
 	return commitTS, err
 }
 
-// enterGate waits for the transactions that hold what this one is expected to
-// need.
-func (r *txnRun) enterGate(ctx context.Context) (*conflict.Pass, error) {
-	ctx, leave, err := r.db.calls.enterLong(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// expectedKeys are those of the first batch, as far as they can be told without
+// reading, of the expected edges, and of the last try.
+func (r *txnRun) expectedKeys() (conflict.Set, error) {
 	b := mutation.Batch{Edges: r.first, Namespace: r.db.opts.Namespace}
 	if len(r.expect) > 0 {
 		b.Edges = slices.Concat(r.first, r.expect)
 	}
 	keys, err := mutation.ExpectedKeys(r.db.Schema(), b)
+	return union(keys, r.needed), err
+}
+
+// enterGate waits for the transactions that hold one of the keys.
+func (r *txnRun) enterGate(ctx context.Context, keys conflict.Set) (*conflict.Pass, error) {
+	ctx, leave, err := r.db.calls.enterLong(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pass, err := r.db.gate.Enter(ctx, union(keys, r.needed))
+	defer leave()
+	pass, err := r.db.gate.Enter(ctx, keys)
 	return pass, r.db.calls.closedError(ctx, err)
 }
 

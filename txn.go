@@ -32,22 +32,25 @@ type Txn struct {
 	}
 }
 
-// Begin begins a transaction that sees every commit acknowledged before.
-func (db *DB) Begin(ctx context.Context) (*Txn, error) { return db.begin(ctx, nil) }
+// Begin begins a transaction that sees every commit acknowledged before. It does
+// not wait for those that cannot be read yet: the transaction's first read does.
+func (db *DB) Begin(ctx context.Context) (*Txn, error) { return db.begin(ctx, nil, conflict.Set{}) }
 
-// begin begins a transaction that has the pass, if it is not nil.
-func (db *DB) begin(ctx context.Context, pass *conflict.Pass) (*Txn, error) {
+// begin begins a transaction that has the pass, if it is not nil, and is expected
+// to need the keys.
+func (db *DB) begin(ctx context.Context, pass *conflict.Pass, keys conflict.Set) (*Txn, error) {
 	if err := db.calls.enter(); err != nil {
 		return nil, err
 	}
 	defer db.calls.leave()
 	db.schema.RLock()
 	defer db.schema.RUnlock()
-	ts, err := db.oracle.Begin(ctx)
+	ts, err := db.oracle.Begin(ctx, pass.Above(), keys)
 	if err != nil {
 		return nil, db.calls.closedError(ctx, err)
 	}
-	t := &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxn(db.store, ts)}
+	readable := func(ctx context.Context) error { return db.calls.closedError(ctx, db.oracle.WaitVisible(ctx, ts)) }
+	t := &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxnAfter(db.store, ts, readable)}
 	t.mu.gated.pass = pass
 	return t, nil
 }
@@ -69,6 +72,18 @@ func (t *Txn) enter() error {
 		return err
 	}
 	t.mu.running.Add(1)
+	return nil
+}
+
+// enterToRead is enter for a call that reads.
+func (t *Txn) enterToRead() error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	if err := t.txn.Await(t.db.calls.open); err != nil {
+		t.leave()
+		return err
+	}
 	return nil
 }
 
@@ -180,17 +195,21 @@ func (t *Txn) commit(ctx context.Context) (uint64, error) {
 	if err := t.db.schema.check(t.txn); err != nil {
 		return 0, err
 	}
-	return t.db.commit(ctx, t.txn)
+	return t.db.commit(ctx, t.txn, t.mu.gated.pass)
 }
 
 // commit asks the oracle and writes. A transaction that wrote nothing has no
 // commit timestamp: it gives its start.
-func (db *DB) commit(ctx context.Context, txn *mutation.Txn) (uint64, error) {
+//
+// The pass is released as soon as the commit is decided: those who waited for it
+// begin above it, and what they write goes to the disk in the same sync.
+func (db *DB) commit(ctx context.Context, txn *mutation.Txn, pass *conflict.Pass) (uint64, error) {
 	keys := txn.ConflictKeys()
 	if n, _ := txn.Deltas().Size(); n == 0 && len(keys.Exclusive)+len(keys.Shared) == 0 {
 		return txn.StartTS(), nil
 	}
 	ts, err := db.oracle.Commit(ctx, txn.StartTS(), keys)
+	pass.ReleaseAt(ts)
 	if err != nil {
 		return 0, db.calls.closedError(ctx, err)
 	}

@@ -159,7 +159,7 @@ func (v *View) Schema() *schema.Snapshot { return v.snap }
 // enter lets a read use the store, until leave.
 func (v *View) enter() error {
 	if v.txn != nil {
-		return v.txn.enter()
+		return v.txn.enterToRead()
 	}
 	v.mu.RLock()
 	if v.mu.closed {

@@ -143,12 +143,14 @@ func (r txnRun) run(ctx context.Context, m Meter, n int) (err error) {
 	}
 	var refused atomic.Int64
 	m.ResetTimer()
+	before := processorTime()
 	err = onClients(r.clients, n, func(i int) error { return r.commit(ctx, db, &batches[i], &refused) })
 	m.StopTimer()
 	if n > 0 {
 		reportEdges(m, n, len(batches[0].Edges))
 	}
 	m.ReportMetric(float64(n)/m.Elapsed().Seconds(), "txn/s")
+	m.ReportMetric(float64((processorTime()-before).Nanoseconds())/float64(n), "cpu-ns/op")
 	m.ReportMetric(float64(refused.Load())/float64(n), "refused/op")
 	return err
 }

@@ -34,16 +34,19 @@
 // The usual order of a transaction is
 //
 //	pass  := gate.Enter(ctx, keys of the first batch)
-//	start := oracle.Begin(ctx)
+//	start := oracle.Begin(ctx, pass.Above(), the same keys)
+//	         oracle.WaitVisible(ctx, start), before the first read
 //	         apply; gate.TryAdd(pass, keys of each later batch)
 //	ts    := oracle.Commit(ctx, start, all keys)
+//	         pass.ReleaseAt(ts)
 //	         store at ts; oracle.Visible(ts), or Abandoned(ts) if that failed
 //	         oracle.Acknowledged(ts), if ts is durable before it is visible
-//	         oracle.Done(start); pass.Release()
+//	         oracle.Done(start)
 //
-// The pass stands before the start timestamp, and is released after the commit
-// was acknowledged or settled, so that a transaction that waited starts at or
-// after the commit that it waited for.
+// The pass stands before the start timestamp, so that a transaction that
+// waited starts after the one that it waited for. It may be released as soon as
+// Commit has answered: the next one begins above the commit, and reads only when
+// that is visible.
 //
 // # What it is not for
 //

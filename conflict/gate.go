@@ -67,6 +67,7 @@ type Pass struct {
 	requests [][]request // one slice from Enter, and one from each TryAdd
 	blocked  int         // requests that others block; under gate.mu
 	released bool        // under gate.mu
+	above    uint64      // the newest commit that it waited for; under gate.mu until its turn
 	turn     chan struct{}
 }
 
@@ -122,7 +123,11 @@ func (g *Gate) TryAdd(p *Pass, keys Set) error {
 
 // Release gives the pass back and lets those go on who waited for it. It may be
 // repeated.
-func (p *Pass) Release() {
+func (p *Pass) Release() { p.ReleaseAt(0) }
+
+// ReleaseAt is Release for a transaction that was decided to commit at a
+// timestamp: those who waited for it begin above that.
+func (p *Pass) ReleaseAt(commitTS uint64) {
 	if p == nil {
 		return
 	}
@@ -130,8 +135,17 @@ func (p *Pass) Release() {
 	defer p.gate.mu.Unlock()
 	if !p.released {
 		p.gate.mu.stats.InFlight--
-		p.gate.drop(p)
+		p.gate.drop(p, commitTS)
 	}
+}
+
+// Above returns the newest commit timestamp of those that the pass waited for, 0
+// for none: what the transaction has to begin above.
+func (p *Pass) Above() uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.above
 }
 
 // Stats returns the counts so far.
@@ -172,7 +186,7 @@ func (g *Gate) enqueue(p *Pass) error {
 	}
 	if g.limit > 0 && g.mu.stats.Waiting >= g.limit {
 		g.mu.stats.Refused++
-		g.drop(p)
+		g.drop(p, 0)
 		return fmt.Errorf("enter the gate: %w: %d", ErrGateFull, g.limit)
 	}
 	g.mu.stats.Waits++
@@ -200,17 +214,21 @@ func (g *Gate) wait(ctx context.Context, p *Pass) (*Pass, error) {
 	} else {
 		g.mu.stats.Waiting--
 	}
-	g.drop(p)
+	g.drop(p, 0)
 	return nil, fmt.Errorf("enter the gate: %w", err)
 }
 
-// drop takes the pass out of its queues and wakes those whose turn that is.
-// The caller holds mu.
-func (g *Gate) drop(p *Pass) {
+// drop takes the pass out of its queues and wakes those whose turn that is, who
+// begin above its commit. The caller holds mu.
+func (g *Gate) drop(p *Pass, commitTS uint64) {
 	p.released = true
+	unblocked := func(waiter *Pass) {
+		waiter.above = max(waiter.above, commitTS)
+		g.unblocked(waiter)
+	}
 	for _, requests := range p.requests {
 		for i := range requests {
-			g.mu.queues.remove(&requests[i], g.unblocked)
+			g.mu.queues.remove(&requests[i], unblocked)
 		}
 	}
 	p.requests = nil

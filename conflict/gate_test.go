@@ -196,6 +196,26 @@ func TestGateLimit(t *testing.T) {
 	})
 }
 
+// Who waited begins above the commits of those it waited for, and of no others.
+func TestGateTellsWhatToBeginAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0)
+		first, second, third := enter(t, g, exclusive(1)), enter(t, g, exclusive(2)), enter(t, g, exclusive(3))
+		waiter, other := come(g, exclusive(1, 2)), come(g, exclusive(3))
+		second.ReleaseAt(20)
+		first.ReleaseAt(10)
+		first.ReleaseAt(30)
+		third.Release()
+		synctest.Wait()
+		require.EqualValues(t, 20, waiter.pass.Above())
+		require.Zero(t, other.pass.Above(), "it waited for one that did not commit")
+		require.Zero(t, first.Above())
+		require.Zero(t, (*Pass)(nil).Above())
+		waiter.pass.ReleaseAt(40)
+		require.Zero(t, enter(t, g, exclusive(4)).Above())
+	})
+}
+
 func TestGateCancelledWaiterLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(0)

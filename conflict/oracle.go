@@ -32,21 +32,19 @@ import (
 //     key's commit is refused with ErrTooOld.
 //   - O4: whoever begins sees what anyone has been told of. A start timestamp is
 //     above each commit that was acknowledged, settled or named in a refusal before,
-//     and a read timestamp at or above it; the call waits for those of them that
-//     can't be read yet. The number after a commit timestamp is never a commit's, so
-//     that a start need not be above other commits too.
+//     and a read timestamp at or above it. The number after a commit timestamp is
+//     never a commit's, so that a start need not be above other commits too.
 //
-// From O1 and O2: let a and b meet, both started before either committed, a
-// decided first. Then b's decision finds a's commit timestamp, which is above b's
-// start (else b's Begin would have waited for a and come after it), and is
-// refused.
+// From O1 and O2: let a and b meet, a decided first. If b's start is below a's
+// commit then b's decision finds that, and b is refused. Else b reads a's writes:
+// nothing is read at a start before all commits through it are visible.
 //
 // A new timestamp for each start would satisfy O4 too. But it lies above every
-// commit that was decided, so each transaction would wait for the syncs of
-// strangers before it does anything: 64 clients with one edge a transaction then did
-// a third of the work. The price is a refusal, in place of a wait, for who begins
-// while a commit that it meets is on its way; the refusal names that commit, so
-// the next try begins above it, and the Gate is for those who meet often.
+// commit that was decided, so each transaction that reads would wait for the syncs
+// of strangers. The price is a refusal, in place of a wait, for who begins while a
+// commit that it meets is on its way. Who says what it will write begins above
+// those; a refusal names the commit, so the next try begins above it; and the
+// Gate is for those who meet often.
 //
 // Memory follows the open transactions: the keys of commits since the oldest
 // open start, and one entry for each open timestamp and pending commit. Reads do
@@ -93,19 +91,38 @@ func NewOracle(last uint64) *Oracle {
 	return o
 }
 
-// Begin implements Timestamps. It waits only for commits that somebody was told
-// of and that can't be read yet; others on their way come after it. With none on
-// its way the timestamp is a new one.
-func (o *Oracle) Begin(ctx context.Context) (uint64, error) {
-	ts, below, err := o.register(ctx, &o.times.starts, o.start)
+// Begin implements Timestamps. With no commit on its way the timestamp is a new
+// one.
+func (o *Oracle) Begin(ctx context.Context, above uint64, keys Set) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("begin a transaction: %w", err)
+	}
+	above = max(above, o.newestOf(keys))
+	o.times.Lock()
+	defer o.times.Unlock()
+	ts, err := o.start(above)
 	if err != nil {
 		return 0, fmt.Errorf("begin a transaction: %w", err)
 	}
-	if err := o.await(ctx, below); err != nil {
-		o.Done(ts)
-		return 0, fmt.Errorf("begin a transaction at %d: %w", ts, err)
-	}
+	o.times.starts.add(ts)
 	return ts, nil
+}
+
+// newestOf returns the newest commit that meets keys, as far as it can be on its
+// way; 0 for none.
+func (o *Oracle) newestOf(keys Set) uint64 {
+	if len(keys.Exclusive)+len(keys.Shared) == 0 || !o.anyPending() {
+		return 0
+	}
+	o.decisions.Lock()
+	defer o.decisions.Unlock()
+	return o.decisions.keys.newestOf(keys)
+}
+
+func (o *Oracle) anyPending() bool {
+	o.times.Lock()
+	defer o.times.Unlock()
+	return o.times.pending.count() > 0
 }
 
 // Done implements Timestamps. A timestamp that is not open is ignored.
@@ -115,7 +132,8 @@ func (o *Oracle) Done(startTS uint64) {
 	o.times.starts.remove(startTS)
 }
 
-// BeginRead implements Timestamps. It waits as Begin does. The timestamp was
+// BeginRead implements Timestamps. It waits for commits that somebody was told of
+// and that can't be read yet; others on their way come after it. The timestamp was
 // handed out before: no commit can come at or below it any more (O2), so it need
 // not be a new one.
 func (o *Oracle) BeginRead(ctx context.Context) (uint64, error) {
@@ -291,7 +309,7 @@ func (o *Oracle) Stats() OracleStats {
 // read registers a read at the timestamp that choose returns, and waits for
 // the commits below.
 func (o *Oracle) read(ctx context.Context, choose func() (uint64, error)) (uint64, error) {
-	ts, below, err := o.register(ctx, &o.times.reads, choose)
+	ts, below, err := o.register(ctx, choose)
 	if err != nil {
 		return 0, fmt.Errorf("begin a read: %w", err)
 	}
@@ -302,9 +320,10 @@ func (o *Oracle) read(ctx context.Context, choose func() (uint64, error)) (uint6
 	return ts, nil
 }
 
-// register opens a timestamp under the hold of times in which it was chosen, so
-// that no horizon passes it, and returns what to await before it is used.
-func (o *Oracle) register(ctx context.Context, open *openTimes, choose func() (uint64, error)) (uint64, <-chan struct{}, error) {
+// register opens a timestamp to read at under the hold of times in which it was
+// chosen, so that no horizon passes it, and returns what to await before it is
+// used.
+func (o *Oracle) register(ctx context.Context, choose func() (uint64, error)) (uint64, <-chan struct{}, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, nil, err
 	}
@@ -314,7 +333,7 @@ func (o *Oracle) register(ctx context.Context, open *openTimes, choose func() (u
 	if err != nil {
 		return 0, nil, err
 	}
-	open.add(ts)
+	o.times.reads.add(ts)
 	return ts, o.times.pending.through(ts), nil
 }
 
@@ -327,13 +346,16 @@ func (o *Oracle) next() (uint64, error) {
 	return o.times.last, nil
 }
 
-// start runs under times and returns a start timestamp: a new one if that means
-// no wait, else the least one (O4).
-func (o *Oracle) start() (uint64, error) {
+// start runs under times and returns a start timestamp above a commit: a new one
+// if that means no wait, else the least one (O4).
+func (o *Oracle) start(above uint64) (uint64, error) {
+	if above > o.times.commit {
+		return 0, fmt.Errorf("%w: commit %d", ErrUnknownTimestamp, above)
+	}
 	if o.times.closed || o.times.pending.count() == 0 {
 		return o.next()
 	}
-	ts := max(o.visible(), o.times.told+1)
+	ts := max(o.visible(), o.times.told+1, above+1)
 	o.times.last = max(o.times.last, ts)
 	return ts, nil
 }

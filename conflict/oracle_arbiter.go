@@ -71,10 +71,13 @@ type Arbiter interface {
 // then hold nothing.
 type Timestamps interface {
 	// Begin returns a start timestamp above every commit that was acknowledged,
-	// settled or named in a refusal before the call, through which every commit is
-	// visible. Several transactions may get the same one, and no commit does. Done
-	// must follow, once for each.
-	Begin(ctx context.Context) (startTS uint64, err error)
+	// settled or named in a refusal before the call; above the commit timestamp
+	// given, which may be 0; and above every commit decided before that meets keys:
+	// what the transaction is expected to write, as far as it is known. It does not
+	// wait: commits through the timestamp may be on their way, and nothing is read
+	// at it before WaitVisible has returned for it. Several transactions may get the
+	// same one, and no commit does. Done must follow, once for each.
+	Begin(ctx context.Context, above uint64, keys Set) (startTS uint64, err error)
 	// Done says that the transaction is over, committed or not.
 	Done(startTS uint64)
 	// BeginRead returns a timestamp to read at, at or above every commit that was

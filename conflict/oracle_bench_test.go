@@ -43,7 +43,7 @@ func freshKeys(keys []uint64, n uint64) {
 func BenchmarkOracleTransaction(b *testing.B) {
 	o := NewOracle(0)
 	eachClient(b, func(b *testing.B, keys Set) {
-		start, err := o.Begin(b.Context())
+		start, err := o.Begin(b.Context(), 0, Set{})
 		if err != nil {
 			b.Error(err)
 			return

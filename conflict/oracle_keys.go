@@ -68,6 +68,22 @@ func (r *recentKeys) meet(startTS uint64, keys Set) *ConflictError {
 	return nil
 }
 
+// newestOf returns the newest commit that meets keys; 0 for none that is
+// remembered.
+func (r *recentKeys) newestOf(keys Set) (ts uint64) {
+	for _, key := range keys.Exclusive {
+		if c := r.find(key); c != nil {
+			ts = max(ts, c.newest())
+		}
+	}
+	for _, key := range keys.Shared {
+		if c := r.find(key); c != nil {
+			ts = max(ts, c.exclusive)
+		}
+	}
+	return ts
+}
+
 // record writes the keys of a commit down. commitTS is above all before it;
 // what is at or below expired may be forgotten.
 func (r *recentKeys) record(commitTS, expired uint64, keys Set) {

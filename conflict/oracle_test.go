@@ -20,12 +20,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// begin starts a transaction that nothing keeps waiting.
+// begin starts a transaction of which nothing is known.
 func begin(t testing.TB, o *Oracle) uint64 {
 	t.Helper()
-	ts, err := o.Begin(t.Context())
+	ts, err := o.Begin(t.Context(), 0, Set{})
 	require.NoError(t, err)
 	return ts
+}
+
+// beginToRead starts a transaction and waits until it can read.
+func (o *Oracle) beginToRead(ctx context.Context) (uint64, error) {
+	ts, err := o.Begin(ctx, 0, Set{})
+	if err != nil {
+		return 0, err
+	}
+	if err := o.WaitVisible(ctx, ts); err != nil {
+		o.Done(ts)
+		return 0, err
+	}
+	return ts, nil
 }
 
 // commit decides and settles.
@@ -119,6 +132,8 @@ func TestOracleRefusesForeignTimestamps(t *testing.T) {
 	_, err = o.Commit(t.Context(), 100, exclusive(1))
 	require.ErrorIs(t, err, ErrConflict)
 
+	_, err = o.Begin(t.Context(), 102, Set{})
+	require.ErrorIs(t, err, ErrUnknownTimestamp)
 	require.ErrorIs(t, o.WaitVisible(t.Context(), 102), ErrUnknownTimestamp)
 	require.ErrorIs(t, o.ReadAt(t.Context(), 102), ErrUnknownTimestamp)
 	o.Visible(7) // never decided
@@ -206,7 +221,7 @@ func TestOracleRefusalNamesWhatTheNextTryWaitsFor(t *testing.T) {
 		_, err = o.Commit(t.Context(), b, exclusive(1))
 		require.ErrorIs(t, err, ErrConflict)
 		var again atomic.Uint64
-		into(t, &again, o.Begin)
+		into(t, &again, o.beginToRead)
 		synctest.Wait()
 		require.Zero(t, again.Load())
 		o.Visible(first)
@@ -215,6 +230,37 @@ func TestOracleRefusalNamesWhatTheNextTryWaitsFor(t *testing.T) {
 		_, err = o.Commit(t.Context(), again.Load(), exclusive(1))
 		require.NoError(t, err)
 	})
+}
+
+// Who says what it will write begins above the commits that it would meet, also
+// those of which nobody was told, and above no others.
+func TestOracleBeginsAboveWhatItMeets(t *testing.T) {
+	o := NewOracle(10)
+	start := begin(t, o)
+	first, err := o.Commit(t.Context(), start, NewSet([]uint64{1}, []uint64{7}))
+	require.NoError(t, err)
+	second, err := o.Commit(t.Context(), start, exclusive(2))
+	require.NoError(t, err)
+	for _, test := range []struct {
+		keys Set
+		want uint64
+	}{
+		{Set{}, first - 1},
+		{exclusive(3), first - 1},
+		{exclusive(1), first + 1},
+		{shared(1), first + 1},
+		{exclusive(7), first + 1},
+		{shared(7), first - 1},
+		{exclusive(1, 2, 3), second + 1},
+	} {
+		ts, err := o.Begin(t.Context(), 0, test.keys)
+		require.NoError(t, err)
+		require.Equal(t, test.want, ts, "%v", test.keys)
+		o.Done(ts)
+	}
+	_, err = o.Commit(t.Context(), first+1, exclusive(1))
+	require.NoError(t, err, "it is above the commit that it meets")
+	require.Equal(t, first-1, o.Horizon(), "the commits on their way hold the horizon")
 }
 
 // into makes a call that may wait, and notes its timestamp.
@@ -241,7 +287,7 @@ func TestOracleVisibility(t *testing.T) {
 		o.Acknowledged(second)
 		o.Acknowledged(second + 10) // never handed out
 		var began, read, waited, before atomic.Uint64
-		into(t, &began, o.Begin)
+		into(t, &began, o.beginToRead)
 		synctest.Wait()
 		into(t, &read, o.BeginRead)
 		into(t, &waited, func(ctx context.Context) (uint64, error) { return first, o.WaitVisible(ctx, first) })
@@ -258,7 +304,7 @@ func TestOracleVisibility(t *testing.T) {
 		third, err := o.Commit(t.Context(), b, exclusive(3))
 		require.NoError(t, err)
 		o.Acknowledged(third)
-		into(t, &before, o.Begin)
+		into(t, &before, o.beginToRead)
 		o.Abandoned(first)
 		synctest.Wait()
 		require.Equal(t, second+1, began.Load(), "what comes later keeps nobody")
@@ -281,7 +327,7 @@ func TestOracleWaitsEndWithTheContext(t *testing.T) {
 		o.Done(start)
 		o.Acknowledged(pending)
 		calls := map[string]func(context.Context) error{
-			"begin":     func(ctx context.Context) error { _, err := o.Begin(ctx); return err },
+			"begin":     func(ctx context.Context) error { _, err := o.beginToRead(ctx); return err },
 			"read":      func(ctx context.Context) error { _, err := o.BeginRead(ctx); return err },
 			"read at":   func(ctx context.Context) error { return o.ReadAt(ctx, pending) },
 			"timestamp": func(ctx context.Context) error { _, _, err := o.Timestamp(ctx); return err },
@@ -422,15 +468,25 @@ func (m *oracleModel) visible() uint64 {
 }
 
 func (m *oracleModel) begin(t *rapid.T) {
-	ts := max(m.visible(), m.told+1)
-	if !m.blocked(m.last) {
-		ts = m.last + 1
+	keys, above := drawSet(t), uint64(0)
+	if len(m.commits) > 0 && rapid.Bool().Draw(t, "above another") {
+		above = rapid.SampledFrom(m.commits).Draw(t, "which").ts
 	}
-	m.last = max(m.last, ts)
-	m.call(ts, &m.starts, m.o.Begin)
+	want := max(m.visible(), m.told+1, above+1)
 	for _, c := range m.commits {
-		require.NotEqual(t, c.ts, ts, "a commit has it")
+		require.NotEqual(t, c.ts, want, "a commit has it")
+		if meet(c.keys, keys) {
+			want = max(want, c.ts+1)
+		}
 	}
+	if !m.blocked(m.last) {
+		want = m.last + 1
+	}
+	m.last = max(m.last, want)
+	ts, err := m.o.Begin(context.Background(), above, keys)
+	require.NoError(t, err)
+	require.Equal(t, want, ts)
+	m.starts = append(m.starts, ts)
 }
 
 func (m *oracleModel) beginRead(*rapid.T) {
@@ -699,7 +755,7 @@ func TestOracleStress(t *testing.T) {
 		group.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(w)))
 			for range rounds {
-				start, err := o.Begin(t.Context())
+				start, err := o.beginToRead(t.Context())
 				if err != nil {
 					t.Error(err)
 					return

@@ -70,6 +70,11 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	if run.plan.uniqueLang {
 		return applySerial(ctx, txn, snap, b)
 	}
+	if run.plan.reads(b) {
+		if err := txn.Await(ctx); err != nil {
+			return Report{}, err
+		}
+	}
 	err = run.guard(func() (err error) {
 		report, err = run.apply(workers)
 		return err
@@ -80,6 +85,9 @@ func (a *Applier) apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 
 func applySerial(ctx context.Context, txn *Txn, snap *schema.Snapshot, b *Batch) (report Report, err error) {
 	defer recovered(&err)
+	if err := txn.Await(ctx); err != nil {
+		return Report{}, err
+	}
 	s := newSerial(txn, snap, b)
 	run, err := s.run(ctx)
 	if err != nil {

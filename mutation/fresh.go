@@ -20,3 +20,13 @@ func checkFresh(ranges []UIDRange) error {
 	}
 	return nil
 }
+
+// allFresh reports whether every subject of the batch is stated fresh.
+func (b *Batch) allFresh() bool {
+	for i := range b.Edges {
+		if !isFresh(b.Fresh, b.Edges[i].Subject) {
+			return false
+		}
+	}
+	return true
+}

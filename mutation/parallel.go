@@ -103,8 +103,7 @@ func (w *worker) begin(pp *predicatePlan, pt *part, n int) {
 	w.pp, w.pt, w.partNo = pp, pt, uint16(n)
 	w.counts.reset()
 	w.earlier = w.b.earlier
-	p := pp.p
-	w.mayNeedOld = p.Count || p.Indexed() || p.Lang || w.b.plan.stars || pp.needsOld
+	w.mayNeedOld = w.b.plan.stars || pp.mayNeedOld()
 }
 
 // apply runs the passes with so many workers, and publishes the batch. @unique

@@ -78,6 +78,27 @@ func (pl *plan) reset() {
 	pl.of, pl.subs, pl.stars, pl.uniqueLang = pl.of[:0], pl.subs[:0], false, false
 }
 
+// reads reports whether the passes may read the store: an old state of a subject
+// that is not fresh, the number of a target's sources, or who holds a @unique value.
+// Where it is wrong the wait for what can't be read yet comes inside a pass, and
+// keeps a helper from others.
+func (pl *plan) reads(b *Batch) bool {
+	old := pl.stars
+	for _, pp := range pl.predicates {
+		if pp.p.Unique || (pp.p.Reverse && pp.p.Count) {
+			return true
+		}
+		old = old || pp.mayNeedOld()
+	}
+	return old && !b.allFresh()
+}
+
+// mayNeedOld reports whether an edge may depend on what stood before, as far as
+// its predicate tells.
+func (pp *predicatePlan) mayNeedOld() bool {
+	return pp.p.Count || pp.p.Indexed() || pp.p.Lang || pp.needsOld
+}
+
 func (pp *predicatePlan) reset() {
 	pp.p, pp.edges, pp.sorted, pp.needsOld, pp.grant, pp.fill = nil, nil, false, false, 0, 0
 	for i := range pp.parts {

@@ -1,6 +1,7 @@
 package mutation
 
 import (
+	"context"
 	"maps"
 	"sync"
 
@@ -34,10 +35,24 @@ type Txn struct {
 // NewTxn begins a transaction at a start timestamp, at which the store is
 // read as a posting.Store's Snapshot. Release ends it.
 func NewTxn(store *posting.Store, startTS uint64) *Txn {
-	t := &Txn{startTS: startTS, reader: store.Snapshot(startTS)}
+	return newTxn(startTS, store.Snapshot(startTS))
+}
+
+// NewTxnAfter is NewTxn at a timestamp through which not every commit can be
+// read yet; readable returns when they can. It is called before the first read, so
+// a transaction that writes without looking at what is there never waits.
+func NewTxnAfter(store *posting.Store, startTS uint64, readable func(context.Context) error) *Txn {
+	return newTxn(startTS, store.SnapshotAfter(startTS, readable))
+}
+
+func newTxn(startTS uint64, reader *posting.Reader) *Txn {
+	t := &Txn{startTS: startTS, reader: reader}
 	t.mu.touched = make(map[Name]struct{})
 	return t
 }
+
+// Await returns when the transaction's snapshot can be read without a wait.
+func (t *Txn) Await(ctx context.Context) error { return t.reader.Await(ctx) }
 
 // StartTS returns the start timestamp.
 func (t *Txn) StartTS() uint64 { return t.startTS }

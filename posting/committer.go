@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,9 @@ func (c *Committer) start() {
 		defer c.groups.close()
 		for group := c.queue.take(); group != nil; group = c.queue.take() {
 			c.handle(group)
+			if len(group) > 1 {
+				runtime.Gosched()
+			}
 			c.queue.giveTurn()
 		}
 	}()

@@ -55,7 +55,7 @@ const uidsOfKey = 40
 // delta of size bytes.
 func (h *pastLists) commit(rnd *rand.Rand, key []byte, size int) {
 	ctx := context.Background()
-	start, err := h.oracle.Begin(ctx)
+	start, err := h.oracle.Begin(ctx, 0, conflict.Set{})
 	require.NoError(h.t, err)
 	defer h.oracle.Done(start)
 	ts, err := h.oracle.Commit(ctx, start, conflict.Set{})

@@ -1,8 +1,10 @@
 package posting
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -40,6 +42,10 @@ type Reader struct {
 	cache *listCache
 	// past says that lists may be forgotten at ts.
 	past bool
+	// readable returns when all commits through ts can be read, nil where they
+	// can; awaited says that it has.
+	readable func(context.Context) error
+	awaited  atomic.Bool
 }
 
 // Reader returns a reader at any timestamp: what it reads is what is in the
@@ -56,6 +62,29 @@ func (s *Store) Snapshot(ts uint64) *Reader {
 	r := s.Reader(ts)
 	r.cache = s.cache
 	return r
+}
+
+// SnapshotAfter is Snapshot at a timestamp through which not every commit is
+// readable yet. Before the first list is read readable is called, which returns
+// when they are; after an error it is called again. So who never reads never
+// waits.
+func (s *Store) SnapshotAfter(ts uint64, readable func(context.Context) error) *Reader {
+	r := s.Snapshot(ts)
+	r.readable = readable
+	return r
+}
+
+// Await returns when lists can be read without a wait. A Reader that is not of
+// SnapshotAfter never makes wait.
+func (r *Reader) Await(ctx context.Context) error {
+	if r.readable == nil || r.awaited.Load() {
+		return nil
+	}
+	if err := r.readable(ctx); err != nil {
+		return err
+	}
+	r.awaited.Store(true)
+	return nil
 }
 
 // Past returns a Snapshot for who asks for a timestamp of his own: a list of
@@ -80,6 +109,9 @@ func (r *Reader) Release() { r.txn.Discard() }
 // List reads the list under the key; nil where nothing is stored. Bytes that
 // are no list are an error that names the key.
 func (r *Reader) List(key []byte) (*List, error) {
+	if err := r.Await(context.Background()); err != nil {
+		return nil, err
+	}
 	if r.cache == nil {
 		return r.stored(key)
 	}

@@ -253,7 +253,7 @@ const wholeBatch = 30_000
 
 func growList(t *testing.T, s *Store, oracle *conflict.Oracle, key []byte, n uint64) {
 	ctx := context.Background()
-	start, err := oracle.Begin(ctx)
+	start, err := oracle.Begin(ctx, 0, conflict.Set{})
 	require.NoError(t, err)
 	defer oracle.Done(start)
 	ts, err := oracle.Commit(ctx, start, conflict.Set{})

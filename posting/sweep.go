@@ -2,6 +2,7 @@ package posting
 
 import (
 	"bytes"
+	"context"
 	"errors"
 
 	"github.com/dgraph-io/badger/v4"
@@ -37,6 +38,9 @@ func (s *Sweep) List(key []byte) (*List, error) {
 		return s.r.List(key)
 	}
 	if s.it == nil {
+		if err := s.r.Await(context.Background()); err != nil {
+			return nil, err
+		}
 		s.open(key)
 	}
 	if !s.reach(key) {
