@@ -156,6 +156,9 @@ func (w *worker) reset() {
 	w.post = posting.Posting{}
 }
 
+// maxPasses is how many passes a batch has at the most.
+const maxPasses = 3
+
 // through runs the passes.
 func (r *batchRun) through(workers int) error {
 	for len(r.workers) < workers {
@@ -164,6 +167,7 @@ func (r *batchRun) through(workers int) error {
 	for _, w := range r.workers[:workers] {
 		w.b, w.run = r, &posting.Run{}
 	}
+	r.passes = make([]PassTime, 0, maxPasses)
 	if err := r.pass("fold", workers, r.foldTasks()); err != nil {
 		return err
 	}

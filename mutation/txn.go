@@ -1,8 +1,9 @@
 package mutation
 
 import (
+	"cmp"
 	"context"
-	"maps"
+	"slices"
 	"sync"
 
 	"github.com/edgemill/edgemill/conflict"
@@ -27,8 +28,9 @@ type Txn struct {
 	applying sync.Mutex
 	mu       struct {
 		sync.Mutex
-		keys    conflict.Buffer
-		touched map[Name]struct{}
+		keys conflict.Buffer
+		// touched are distinct.
+		touched []Name
 	}
 }
 
@@ -46,9 +48,7 @@ func NewTxnAfter(store *posting.Store, startTS uint64, readable func(context.Con
 }
 
 func newTxn(startTS uint64, reader *posting.Reader) *Txn {
-	t := &Txn{startTS: startTS, reader: reader}
-	t.mu.touched = make(map[Name]struct{})
-	return t
+	return &Txn{startTS: startTS, reader: reader}
 }
 
 // Await returns when the transaction's snapshot can be read without a wait.
@@ -76,12 +76,11 @@ func (t *Txn) ConflictKeys() conflict.Set {
 }
 
 // Touched calls f with each predicate that an edge of the transaction was on,
-// until f returns false.
+// until f returns false. f does not use the transaction.
 func (t *Txn) Touched(f func(Name) bool) {
 	t.mu.Lock()
-	touched := maps.Clone(t.mu.touched)
-	t.mu.Unlock()
-	for name := range touched {
+	defer t.mu.Unlock()
+	for _, name := range t.mu.touched {
 		if !f(name) {
 			return
 		}
@@ -100,6 +99,20 @@ type written struct {
 	touched []Name
 }
 
+// touch adds a batch's distinct predicates to those of the ones before. It runs
+// under mu.
+func (t *Txn) touch(names []Name) {
+	first := len(t.mu.touched) == 0
+	t.mu.touched = append(t.mu.touched, names...)
+	if first {
+		return
+	}
+	slices.SortFunc(t.mu.touched, func(a, b Name) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Predicate, b.Predicate))
+	})
+	t.mu.touched = slices.Compact(t.mu.touched)
+}
+
 // publish makes a batch's result part of the transaction (I3).
 func (t *Txn) publish(w *written) {
 	t.mu.Lock()
@@ -113,8 +126,6 @@ func (t *Txn) publish(w *written) {
 	for _, k := range w.keys {
 		t.mu.keys.Append(k)
 	}
-	for _, name := range w.touched {
-		t.mu.touched[name] = struct{}{}
-	}
+	t.touch(w.touched)
 	t.deltas.Publish(w.runs...)
 }

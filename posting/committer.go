@@ -108,6 +108,8 @@ func (c *Committer) start() {
 		for group := c.queue.take(); group != nil; group = c.queue.take() {
 			c.handle(group)
 			if len(group) > 1 {
+				// Whoever can run runs before the next group is taken: those who
+				// were just answered may have another commit for it.
 				runtime.Gosched()
 			}
 			c.queue.giveTurn()
