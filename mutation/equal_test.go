@@ -66,7 +66,8 @@ func equalOnStore(t *testing.T, seed uint64) {
 // through a parallel one. It is committed now and then. The serial applier is
 // not always told which uids are fresh, and so finds out that nothing is there.
 func (g *graphGen) round(t *testing.T, store *posting.Store, ts uint64) {
-	serial, parallel := mutation.NewTxn(store, ts), mutation.NewTxn(store, ts)
+	var wait firstRead
+	serial, parallel := mutation.NewTxn(store, ts), mutation.NewTxnAfter(store, ts, wait.readable)
 	defer serial.Release()
 	defer parallel.Release()
 	model, err := mutation.New(mutation.Options{})
@@ -82,7 +83,9 @@ func (g *graphGen) round(t *testing.T, store *posting.Store, ts uint64) {
 			plain.Fresh = nil
 		}
 		want, wantErr := model.Apply(context.Background(), serial, g.snap, plain)
-		got, gotErr := fast.Apply(context.Background(), parallel, g.snap, b)
+		got, gotErr := fast.Apply(wait.context(), parallel, g.snap, b)
+		require.False(t, wait.inPass, "the batch waited inside a pass")
+		require.True(t, wait.waited || got.Reads == 0, "the batch read without a wait")
 		require.Equal(t, wantErr == nil, gotErr == nil, "serial: %v, %s: %v", wantErr, fast.Options(), gotErr)
 		requireEqualTxns(t, g.snap, serial, parallel, b, fast.Options())
 		if wantErr == nil {
@@ -97,6 +100,22 @@ func (g *graphGen) round(t *testing.T, store *posting.Store, ts uint64) {
 	if g.rnd.IntN(4) > 0 {
 		commitTestTxn(t, store, serial, ts+1)
 	}
+}
+
+// firstRead notes when a transaction waits for what can't be read yet: before the
+// passes it does so with the context given to Apply.
+type firstRead struct{ waited, inPass bool }
+
+type applyKey struct{}
+
+func (f *firstRead) context() context.Context {
+	return context.WithValue(context.Background(), applyKey{}, true)
+}
+
+func (f *firstRead) readable(ctx context.Context) error {
+	f.waited = true
+	f.inPass = f.inPass || ctx.Value(applyKey{}) == nil
+	return nil
 }
 
 func (g *graphGen) options() mutation.Options {

@@ -64,6 +64,8 @@ func TestReads(t *testing.T) {
 		{definition: "string @lang @index(term)", set: 10, again: 10, remove: 10, star: 10, absent: 10},
 		{definition: "[string] @index(exact)", set: 10, again: 10, remove: 10, star: 10, absent: 10},
 		{definition: "int @index(int) @upsert", set: 10, again: 10, remove: 10, star: 10, absent: 10},
+		// Who else has the value is looked up.
+		{definition: "string @index(exact) @upsert @unique", set: 20, again: 20, remove: 10, star: 10, absent: 10, freshSet: 10},
 	} {
 		t.Run(c.definition, c.run)
 	}
@@ -102,8 +104,17 @@ func (c readsOf) run(t *testing.T) {
 		{"fresh delete", c.freshDel, mutation.Batch{Edges: deleted(readEdges(snap, 100)), Fresh: everyone}},
 	} {
 		for name, opts := range readAppliers() {
-			tx := mutation.NewTxn(store, 20)
-			r := applyWith(t, opts, tx, snap, step.batch)
+			var wait firstRead
+			tx := mutation.NewTxnAfter(store, 20, wait.readable)
+			a, err := mutation.New(opts)
+			require.NoError(t, err)
+			r, err := a.Apply(wait.context(), tx, snap, step.batch)
+			require.NoError(t, err)
+			require.False(t, wait.inPass, "%s, %s: waited inside a pass", step.name, name)
+			require.True(t, wait.waited || r.Reads == 0, "%s, %s: read without a wait", step.name, name)
+			if step.batch.Fresh != nil && r.Reads == 0 && name != "serial" {
+				require.False(t, wait.waited && !readsForFresh(snap), "%s, %s: waited to read nothing", step.name, name)
+			}
 			want := step.want
 			if p, _ := snap.Predicate(0, "p"); name == "serial" && step.name == "set again" && p.Reverse && p.Count {
 				want += readSubjects // It opens a list of sources whatever it is for.
@@ -112,6 +123,12 @@ func (c readsOf) run(t *testing.T) {
 			tx.Release()
 		}
 	}
+}
+
+// readsForFresh says whether a fresh subject may need other lists than its own.
+func readsForFresh(snap *schema.Snapshot) bool {
+	p, _ := snap.Predicate(0, "p")
+	return p.Unique || p.Reverse && p.Count
 }
 
 func readAppliers() map[string]mutation.Options {
