@@ -96,6 +96,23 @@ func TestFirstReadWaits(t *testing.T) {
 	verifyClean(t, db)
 }
 
+// TestViewWaitsUnderTheContext: the function of a RunTxn that ends reads no longer
+// than that.
+func TestViewWaitsUnderTheContext(t *testing.T) {
+	db := openAlter(t, nickSchema)
+	pending := commitOnItsWay(t, db, conflict.Set{})
+	db.oracle.Acknowledged(pending)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err := db.RunTxn(ctx, nil, func(_ context.Context, txn *Txn) error {
+		_, _, err := txn.View().Value(1, "nick")
+		return err
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Zero(t, db.oracle.Stats().Open)
+	db.oracle.Visible(pending)
+}
+
 // TestClosedWhileFirstReadWaits: Close ends the wait.
 func TestClosedWhileFirstReadWaits(t *testing.T) {
 	db := openAlterIn(t, t.TempDir())

@@ -38,7 +38,7 @@ func MaxTries(n int) RunOption {
 // RunTxn runs a transaction until it commits, and returns its commit timestamp:
 // it applies the first batch, calls fn, and commits. Where the transaction meets
 // another one (conflict.ErrConflict) or an Alter (ErrSchemaChanged) all of it is
-// done again, at a fresh start timestamp, so fn must be able to run several
+// done again, at a later start timestamp, so fn must be able to run several
 // times; any other error ends it, and nothing of it is stored. fn may be nil, and
 // first may be empty. fn does not end the transaction, and does not use it after
 // it has returned.
@@ -46,9 +46,10 @@ func MaxTries(n int) RunOption {
 // Before the transaction begins it waits at a gate (conflict.Gate) for the ones
 // in flight that its first batch would conflict with, first come, first served,
 // so that work is not done to be thrown away. It holds no start timestamp while
-// it waits, else it would conflict all the same. Once it has begun it never
-// waits: a later batch that needs what another one holds is ErrConflict at once,
-// and so is then the commit, whatever fn makes of it. A transaction that is tried
+// it waits, else it would conflict all the same. Once it has begun it never waits
+// for another one's keys: a later batch that needs what another one holds is
+// ErrConflict at once, and so is then the commit, whatever fn makes of it. Its first
+// read waits, under ctx, until the commits below its start can be read. A transaction that is tried
 // again waits also for what the last try turned out to need.
 //
 // Transactions of Begin do not stand at the gate: nobody waits for them, and

@@ -19,6 +19,8 @@ type Txn struct {
 	db   *DB
 	snap *schema.Snapshot
 	txn  *mutation.Txn
+	// reading is the context under which a View waits before the first read.
+	reading context.Context
 
 	mu struct {
 		sync.Mutex
@@ -33,11 +35,19 @@ type Txn struct {
 }
 
 // Begin begins a transaction that sees every commit acknowledged before. It does
-// not wait for those that cannot be read yet: the transaction's first read does.
-func (db *DB) Begin(ctx context.Context) (*Txn, error) { return db.begin(ctx, nil, conflict.Set{}) }
+// not wait for those that cannot be read yet: the transaction's first read does, in
+// Mutate under its context, in a View until the DB closes.
+func (db *DB) Begin(ctx context.Context) (*Txn, error) {
+	t, err := db.begin(ctx, nil, conflict.Set{})
+	if err != nil {
+		return nil, err
+	}
+	t.reading = db.calls.open
+	return t, nil
+}
 
 // begin begins a transaction that has the pass, if it is not nil, and is expected
-// to need the keys.
+// to need the keys. It does not outlive the context.
 func (db *DB) begin(ctx context.Context, pass *conflict.Pass, keys conflict.Set) (*Txn, error) {
 	if err := db.calls.enter(); err != nil {
 		return nil, err
@@ -50,7 +60,7 @@ func (db *DB) begin(ctx context.Context, pass *conflict.Pass, keys conflict.Set)
 		return nil, db.calls.closedError(ctx, err)
 	}
 	readable := func(ctx context.Context) error { return db.calls.closedError(ctx, db.oracle.WaitVisible(ctx, ts)) }
-	t := &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxnAfter(db.store, ts, readable)}
+	t := &Txn{db: db, snap: db.schema.snap, txn: mutation.NewTxnAfter(db.store, ts, readable), reading: ctx}
 	t.mu.gated.pass = pass
 	return t, nil
 }
@@ -80,7 +90,7 @@ func (t *Txn) enterToRead() error {
 	if err := t.enter(); err != nil {
 		return err
 	}
-	if err := t.txn.Await(t.db.calls.open); err != nil {
+	if err := t.txn.Await(t.reading); err != nil {
 		t.leave()
 		return err
 	}
@@ -202,7 +212,8 @@ func (t *Txn) commit(ctx context.Context) (uint64, error) {
 // commit timestamp: it gives its start.
 //
 // The pass is released as soon as the commit is decided: those who waited for it
-// begin above it, and what they write goes to the disk in the same sync.
+// begin above it, and what they write may go to the disk in the same sync, or, where
+// they read nothing, even before it.
 func (db *DB) commit(ctx context.Context, txn *mutation.Txn, pass *conflict.Pass) (uint64, error) {
 	keys := txn.ConflictKeys()
 	if n, _ := txn.Deltas().Size(); n == 0 && len(keys.Exclusive)+len(keys.Shared) == 0 {

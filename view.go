@@ -128,7 +128,8 @@ func (v *View) register(ctx context.Context) (err error) {
 }
 
 // View returns a view of what the transaction sees: its snapshot with its own
-// batches on top, those that come later included. It ends with the
+// batches on top, those that come later included. The first read waits until that
+// can be read: in RunTxn no longer than its context lasts. The view ends with the
 // transaction; its reads give ErrClosed then.
 func (t *Txn) View() *View {
 	return &View{db: t.db, snap: t.snap, ts: t.StartTS(), txn: t}

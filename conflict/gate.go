@@ -67,7 +67,7 @@ type Pass struct {
 	requests [][]request // one slice from Enter, and one from each TryAdd
 	blocked  int         // requests that others block; under gate.mu
 	released bool        // under gate.mu
-	above    uint64      // the newest commit that it waited for; under gate.mu until its turn
+	above    uint64      // as Above has it; under gate.mu until its turn
 	turn     chan struct{}
 }
 
@@ -139,8 +139,9 @@ func (p *Pass) ReleaseAt(commitTS uint64) {
 	}
 }
 
-// Above returns the newest commit timestamp of those that the pass waited for, 0
-// for none: what the transaction has to begin above.
+// Above returns the newest commit timestamp of those that the pass waited for, and
+// of those that they had waited for, 0 for none: what the transaction has to begin
+// above.
 func (p *Pass) Above() uint64 {
 	if p == nil {
 		return 0
@@ -222,13 +223,10 @@ func (g *Gate) wait(ctx context.Context, p *Pass) (*Pass, error) {
 // begin above its commit. The caller holds mu.
 func (g *Gate) drop(p *Pass, commitTS uint64) {
 	p.released = true
-	unblocked := func(waiter *Pass) {
-		waiter.above = max(waiter.above, commitTS)
-		g.unblocked(waiter)
-	}
+	above := max(p.above, commitTS)
 	for _, requests := range p.requests {
 		for i := range requests {
-			g.mu.queues.remove(&requests[i], unblocked)
+			g.mu.queues.remove(&requests[i], above, g.unblocked)
 		}
 	}
 	p.requests = nil

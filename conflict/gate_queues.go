@@ -143,15 +143,23 @@ func (q *gateQueues) pushFront(r *request) {
 }
 
 // remove takes a request out of its queue and calls unblocked for the pass of
-// each that becomes ready by it.
-func (q *gateQueues) remove(r *request, unblocked func(*Pass)) {
+// each that becomes ready by it. What they have to begin above they are told, and
+// so is the first that stays blocked, which tells those behind it in its turn.
+func (q *gateQueues) remove(r *request, above uint64, unblocked func(*Pass)) {
 	next := r.next
 	before := q.unlink(r)
+	for first := next; first != nil; first = first.next {
+		if !first.ready {
+			first.pass.above = max(first.pass.above, above)
+			break
+		}
+	}
 	for ; next != nil && !next.ready; next = next.next {
 		if before != nil && !follows(before, next) {
 			return
 		}
 		next.ready = true
+		next.pass.above = max(next.pass.above, above)
 		unblocked(next.pass)
 		before = next
 	}

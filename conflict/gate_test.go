@@ -214,6 +214,36 @@ func TestGateTellsWhatToBeginAbove(t *testing.T) {
 		waiter.pass.ReleaseAt(40)
 		require.Zero(t, enter(t, g, exclusive(4)).Above())
 	})
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0)
+		first, second, third := enter(t, g, exclusive(1)), come(g, exclusive(1)), come(g, exclusive(1))
+		first.ReleaseAt(5)
+		synctest.Wait()
+		second.pass.Release()
+		synctest.Wait()
+		require.EqualValues(t, 5, third.pass.Above(), "it waited for the first too")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0)
+		first, second, third := enter(t, g, exclusive(1)), come(g, exclusive(1)), come(g, exclusive(1))
+		second.cancel()
+		synctest.Wait()
+		first.ReleaseAt(5)
+		synctest.Wait()
+		require.EqualValues(t, 5, third.pass.Above())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0)
+		sharer, other := enter(t, g, shared(1)), enter(t, g, shared(1))
+		waiter, behind := come(g, exclusive(1)), come(g, shared(1))
+		other.ReleaseAt(9)
+		sharer.ReleaseAt(5)
+		synctest.Wait()
+		require.EqualValues(t, 9, waiter.pass.Above(), "of both that it waited for")
+		waiter.pass.Release()
+		synctest.Wait()
+		require.EqualValues(t, 9, behind.pass.Above())
+	})
 }
 
 func TestGateCancelledWaiterLeavesNothing(t *testing.T) {

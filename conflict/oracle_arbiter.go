@@ -51,8 +51,9 @@ type Arbiter interface {
 	// ErrTooOld. A cancelled context is an error before the decision and
 	// nothing after it; where an outside arbiter may have decided and its
 	// answer was lost, the implementation finds out before it returns. The
-	// commit is pending until Visible or Abandoned is called for it: exactly
-	// one of them must be, or nobody begins any more.
+	// commit is pending until Visible or Abandoned is called for it: exactly one of
+	// them must be, or nobody who begins above it ever reads, no horizon passes it
+	// and no key is forgotten.
 	Commit(ctx context.Context, startTS uint64, keys Set) (commitTS uint64, err error)
 	// Acknowledged says that the caller of the commit is about to be told that it
 	// is durable: whoever begins from now on sees it. It may come before or after

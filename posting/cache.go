@@ -34,9 +34,9 @@ import (
 // moves rewrites.
 //
 // K2: the mark's latest is at or above the version of every delta of the key
-// that a Snapshot at t can see, when that Snapshot begins: it moves before the
+// that a Snapshot at t can see, when that Snapshot first reads: it moves before the
 // delta goes to Badger, which is before the commit is readable, which is before
-// a timestamp at or above it is handed out. So where latest is at or below upTo,
+// a Snapshot at or above it reads. So where latest is at or below upTo,
 // no delta lies above upTo up to t, and the entry holds up to t.
 //
 // A list is kept when it is read for the second time at one version: those that

@@ -65,9 +65,9 @@ func (s *Store) Snapshot(ts uint64) *Reader {
 }
 
 // SnapshotAfter is Snapshot at a timestamp through which not every commit is
-// readable yet. Before the first list is read readable is called, which returns
-// when they are; after an error it is called again. So who never reads never
-// waits.
+// readable yet. Before the first list is read, or the first walk begins, readable is
+// called, which returns when they are; after an error it is called again. So who
+// never reads never waits. (RollUp and Forgotten are not for such a Reader.)
 func (s *Store) SnapshotAfter(ts uint64, readable func(context.Context) error) *Reader {
 	r := s.Snapshot(ts)
 	r.readable = readable

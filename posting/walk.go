@@ -31,7 +31,7 @@ func (r *Reader) walkMeta(ctx context.Context, prefix, from []byte, f func(key [
 func (r *Reader) eachItem(
 	ctx context.Context, opt badger.IteratorOptions, from []byte, f func(*badger.Item) error,
 ) error {
-	if err := r.store.readable(r.ts); err != nil {
+	if err := r.ready(ctx); err != nil {
 		return err
 	}
 	it := r.txn.NewIterator(opt)
@@ -50,10 +50,18 @@ func (r *Reader) eachItem(
 	return nil
 }
 
+// ready returns when a walk may begin.
+func (r *Reader) ready(ctx context.Context) error {
+	if err := r.Await(ctx); err != nil {
+		return err
+	}
+	return r.store.readable(r.ts)
+}
+
 // WalkValues is Walk with the newest value that the reader sees of each key,
 // for keys that are no lists (schemas and types). f must not keep the slices.
 func (r *Reader) WalkValues(ctx context.Context, prefix []byte, f func(key, value []byte, version uint64) error) error {
-	if err := r.store.readable(r.ts); err != nil {
+	if err := r.ready(ctx); err != nil {
 		return err
 	}
 	opt := badger.DefaultIteratorOptions
