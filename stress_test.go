@@ -299,8 +299,18 @@ func stressOptions(dir string) Options {
 	return Options{Dir: dir, MemTableSize: 4 << 20, Commit: posting.CommitOptions{Reserve: -1}}
 }
 
-func TestStress(t *testing.T) {
-	db, err := Open(context.Background(), stressOptions(t.TempDir()))
+func TestStress(t *testing.T) { stressWith(t, stressOptions(t.TempDir())) }
+
+// TestStressSlowDisk is TestStress with commits that are on their way for long.
+func TestStressSlowDisk(t *testing.T) {
+	opts := stressOptions(t.TempDir())
+	opts.Commit.FS = slowLog{upTo: 4 * time.Millisecond}
+	opts.CacheBytes = 1 << 20
+	stressWith(t, opts)
+}
+
+func stressWith(t *testing.T, opts Options) {
+	db, err := Open(context.Background(), opts)
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Alter(context.Background(), stressSchema))
