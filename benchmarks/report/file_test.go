@@ -113,6 +113,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(b)
 	f.Add(sample().AppendText(nil))
 	f.Add([]byte("cpu: x\nBenchmarkA-2 1 1 ns/op\n"))
+	f.Add([]byte("Benchmark-0 1 0 0"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Read(data)
 		if err != nil {

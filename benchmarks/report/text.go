@@ -95,14 +95,15 @@ func readRun(fields []string) (Run, error) {
 }
 
 // cutProcs takes GOMAXPROCS off the names: where every name has the same suffix
-// it is that, else it belongs to the names.
+// behind something it is that, else it belongs to the names.
 func (f *File) cutProcs() {
 	if len(f.Runs) == 0 {
 		return
 	}
 	suffix := procsSuffix.FindString(f.Runs[0].Name)
 	for i := range f.Runs {
-		if suffix == "" || !strings.HasSuffix(f.Runs[i].Name, suffix) {
+		name := f.Runs[i].Name
+		if suffix == "" || name == suffix || !strings.HasSuffix(name, suffix) {
 			return
 		}
 	}
