@@ -27,12 +27,12 @@ const (
 
 // txnCases are many clients, each with a transaction after the other on new
 // subjects; an operation is a transaction that was committed. The clients of
-// single ones have one edge, and like those of free ones have no conflict key in
-// common; they are run with commits that wait for the disk and with ones that do
-// not. Contended ones meet in @upsert values
-// of which some are far more frequent than others, with RunTxn, whose gate lets
-// them wait for each other, and without: whoever is refused begins again at once
-// (nogate) or after a pause, longer each time (nogate-pause).
+// single ones, of one edge, and of free ones have no conflict key in common; they
+// are run with commits that wait for the disk and with ones that do not.
+// Contended ones meet in @upsert values of which some are far more frequent than
+// others, with RunTxn, whose gate lets them wait for each other, and without:
+// whoever is refused begins again at once (nogate) or after a pause, longer each
+// time (nogate-pause).
 func txnCases() []Case {
 	var cases []Case
 	for _, clients := range []int{1, 8, 64} {

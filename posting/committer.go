@@ -66,7 +66,7 @@ import (
 // same versions, same values.
 //
 // Rejected: the committer's goroutine for everything, which costs a lone client
-// two hand-overs (see docs/performance.md); leaders among the callers for
+// two hand-overs (see docs/decisions.md); leaders among the callers for
 // everything, who have to hand the turn on under load, which is a wake-up as
 // well; waiting a little for company, which costs one client that little for nothing;
 // writing to Badger before the sync, which would make unacknowledged data
