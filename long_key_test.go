@@ -22,10 +22,10 @@ func TestLongKeys(t *testing.T) {
 	long := text(strings.Repeat("x", 70_000))
 	small := mutation.Edge{Subject: 2, Predicate: "doc", Value: text("short")}
 
-	err = mutateOnce(ctx, db, small, mutation.Edge{Subject: 1, Predicate: "doc", Value: long})
+	_, err = untilCommitted(db, []mutation.Edge{small, {Subject: 1, Predicate: "doc", Value: long}})
 	require.ErrorContains(t, err, `"doc"`)
 	require.ErrorContains(t, err, "70")
-	err = mutateOnce(ctx, db, small, mutation.Edge{Subject: 1, Predicate: strings.Repeat("p", 65_536), Value: text("v")})
+	_, err = untilCommitted(db, []mutation.Edge{small, {Subject: 1, Predicate: strings.Repeat("p", 65_536), Value: text("v")}})
 	require.ErrorContains(t, err, "65536")
 	require.Empty(t, allLists(t, db))
 
@@ -34,20 +34,8 @@ func TestLongKeys(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	require.Empty(t, allLists(t, db))
-	require.NoError(t, mutateOnce(ctx, db, mutation.Edge{Subject: 1, Predicate: "sum", Value: long}))
+	_, err = untilCommitted(db, []mutation.Edge{{Subject: 1, Predicate: "sum", Value: long}})
+	require.NoError(t, err)
 	require.Contains(t, allLists(t, db), "data sum 0x1: (70000 bytes)")
 	verifyClean(t, db)
-}
-
-func mutateOnce(ctx context.Context, db *edgemill.DB, edges ...mutation.Edge) error {
-	txn, err := db.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer txn.Discard()
-	if _, err := txn.Mutate(ctx, edges); err != nil {
-		return err
-	}
-	_, err = txn.Commit(ctx)
-	return err
 }

@@ -32,8 +32,9 @@ import (
 //     key's commit is refused with ErrTooOld.
 //   - O4: whoever begins sees what anyone has been told of. A start timestamp is
 //     above each commit that was acknowledged, settled or named in a refusal before,
-//     and a read timestamp at or above it. The number after a commit timestamp is
-//     never a commit's, so that a start need not be above other commits too.
+//     and a read timestamp at or above it. The number after a commit timestamp of
+//     this oracle is never a commit's, so that a start need not be above other
+//     commits too.
 //
 // From O1 and O2: let a and b meet, a decided first. If b's start is below a's
 // commit then b's decision finds that, and b is refused. Else b reads a's writes:

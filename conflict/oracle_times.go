@@ -6,9 +6,9 @@ import (
 )
 
 // openTimes are the timestamps in use, in order, with the number of their users.
-// New ones are nearly always the greatest, and there are at most as many as there are clients, so a sorted
-// slice does better than a heap or a list with an index. Not safe for concurrent
-// use.
+// New ones are nearly always the greatest, and there are at most as many as there
+// are clients, so a sorted slice does better than a heap or a list with an index.
+// Not safe for concurrent use.
 type openTimes struct {
 	entries []openTime
 	uses    int

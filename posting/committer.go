@@ -128,26 +128,32 @@ func (c *Committer) start() {
 func (c *Committer) Commit(ctx context.Context, commit Commit) error {
 	w := newWaiter()
 	w.readable = commit.Readable
-	err := ctx.Err()
-	if err == nil {
-		w.commit, err = encodeCommit(&commit, c.limits)
-	}
-	lead, open := false, false
-	if err == nil {
-		if lead, open = c.queue.addOrLead(w); !open {
-			err = ErrClosed
-		}
-	}
-	if err != nil {
+	lead, err := c.enter(ctx, w, &commit)
+	switch {
+	case err != nil:
 		w.refuse(err)
 		return <-w.answer
-	}
-	if lead {
+	case lead:
 		c.handle([]*waiter{w})
 		c.queue.giveTurn()
 		return <-w.answer
 	}
 	return c.await(ctx, w)
+}
+
+// enter encodes a commit and queues its caller, or gives him the turn.
+func (c *Committer) enter(ctx context.Context, w *waiter, commit *Commit) (lead bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if w.commit, err = encodeCommit(commit, c.limits); err != nil {
+		return false, err
+	}
+	lead, open := c.queue.addOrLead(w)
+	if !open {
+		return false, ErrClosed
+	}
+	return lead, nil
 }
 
 // await waits for the answer, or withdraws while it still can.
