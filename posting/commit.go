@@ -155,7 +155,7 @@ func (s *Store) Committer() *Committer { return s.committer }
 func (s *Store) openCommitter(dirs ...string) error {
 	opts := s.opts.Commit.withDefaults(s.opts.MemTableSize)
 	w := newBadgerWriter(s.db, s.opts.valueThreshold())
-	w.marks, w.hot = s.marks, &s.hot
+	w.marks, w.hot, w.newest = s.marks, &s.hot, &s.newest
 	c := &Committer{opts: opts, limits: w.limits(), put: w.put, logger: s.opts.Logger}
 	s.committer = c
 	if len(dirs) == 0 {

@@ -29,6 +29,45 @@ func TestCommitIsReadable(t *testing.T) {
 	}
 }
 
+// The greatest version can be asked for while commits go to Badger, and is never
+// below one that can be read.
+func TestMaxVersionBesideCommits(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, Options{Dir: dir})
+	const last = 200
+	stop, asked := make(chan struct{}), make(chan bool)
+	go func() {
+		ordered, before := true, uint64(0)
+		for {
+			v := s.MaxVersion()
+			ordered, before = ordered && before <= v, v
+			select {
+			case <-stop:
+				asked <- ordered
+				return
+			default:
+			}
+		}
+	}()
+	for ts := uint64(1); ts <= last; ts++ {
+		mustCommit(t, s, testCommit(ts, 1, 20))
+		require.Equal(t, ts, s.MaxVersion())
+	}
+	close(stop)
+	require.True(t, <-asked, "it never falls")
+
+	mustCommit(t, s, testCommit(last-50, 3, 20))
+	require.EqualValues(t, last, s.MaxVersion())
+	abandon(t, s)
+	s = openStore(t, Options{Dir: dir})
+	require.EqualValues(t, last, s.MaxVersion(), "in Badger")
+	abandon(t, s)
+	loseBadger(t, dir)
+	s = openStore(t, Options{Dir: dir})
+	require.EqualValues(t, last, s.MaxVersion(), "from the log")
+	require.NoError(t, s.Close())
+}
+
 // Entries have versions of their own, and all but deltas let Badger drop what
 // is below; a value of any size goes, also into Badger's value log.
 func TestCommitEntries(t *testing.T) {

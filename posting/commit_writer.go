@@ -21,6 +21,11 @@ type badgerWriter struct {
 	taken int64
 	// spilled is how many values have gone to the value log.
 	spilled int64
+	// greatest is the greatest version that went by.
+	greatest uint64
+	// newest is told of it once Badger has it. Anybody may read it, while
+	// Badger's own look at its versions must not meet a write.
+	newest *atomic.Uint64
 
 	// marks are told of every entry before Badger has it; nil for nobody to
 	// tell.
@@ -34,7 +39,7 @@ type badgerWriter struct {
 // newBadgerWriter takes the threshold that Badger was opened with: in memory its
 // options name another one than it goes by.
 func newBadgerWriter(db *badger.DB, threshold int64) *badgerWriter {
-	return &badgerWriter{db: db, threshold: threshold}
+	return &badgerWriter{db: db, threshold: threshold, newest: new(atomic.Uint64)}
 }
 
 // limits are those of the store: in memory Badger has no value log, and ends
@@ -119,6 +124,9 @@ func (w *badgerWriter) putThose(commits []encodedCommit, wanted func(Entry) bool
 		}
 	}
 	err := put(commits, wanted)
+	if w.greatest > w.newest.Load() {
+		w.newest.Store(w.greatest)
+	}
 	if err != nil {
 		w.taken = before // What may have been written counts for nothing.
 	}
@@ -230,4 +238,5 @@ func (w *badgerWriter) count(e Entry) {
 	if int64(len(e.Value)) >= w.threshold {
 		w.spilled++
 	}
+	w.greatest = max(w.greatest, e.Version)
 }

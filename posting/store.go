@@ -71,6 +71,7 @@ type Store struct {
 	marks   *marks
 	cache   *listCache // nil for none
 	hot     atomic.Pointer[hotKeys]
+	newest  atomic.Uint64 // the greatest version in Badger
 	horizon horizon
 }
 
@@ -165,6 +166,7 @@ func (s *Store) openBadger(dir string) error {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	s.db = db
+	s.newest.Store(db.MaxVersion())
 	return nil
 }
 
@@ -198,8 +200,10 @@ func (s *Store) updateState(change func(*State)) error {
 	return nil
 }
 
-// MaxVersion returns the greatest version that Badger holds.
-func (s *Store) MaxVersion() uint64 { return s.db.MaxVersion() }
+// MaxVersion returns the greatest version that Badger holds. A commit counts from
+// when a read finds it, which can be after it was answered. Any goroutine may
+// call it.
+func (s *Store) MaxVersion() uint64 { return s.newest.Load() }
 
 // WrittenByOthers reports whether Badger holds a version that this engine does
 // not know of, as after another program wrote to the directory.
