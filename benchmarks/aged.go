@@ -56,13 +56,13 @@ func agedListKeys() [][]byte {
 }
 
 func fillAtOnce(ctx context.Context, w *mutating) error {
-	_, err := w.mutate(ctx, mutation.Batch{Edges: agedEdges()})
+	_, err := w.mutate(ctx, mutation.Batch{Edges: agedEdges()}, readable)
 	return err
 }
 
 func fillOneByOne(ctx context.Context, w *mutating) error {
 	for _, e := range agedEdges() {
-		if _, err := w.mutate(ctx, mutation.Batch{Edges: []mutation.Edge{e}}); err != nil {
+		if _, err := w.mutate(ctx, mutation.Batch{Edges: []mutation.Edge{e}}, readable); err != nil {
 			return err
 		}
 	}

@@ -27,15 +27,25 @@ func mutateShapes() []mutateShape {
 }
 
 // mutateCases apply and commit to Badger on disk, not synced; an operation is a
-// transaction, and ends when its commit can be read. Beside each stands what
+// transaction. The next one begins when the commit was answered, as it does for
+// a client of the DB, and the clock stops when Badger has them all; in readable
+// the next one begins when the commit can be read. Beside each stands what
 // Badger takes to write the same entries: as they are in the transaction
 // (badger), and put in the order of their keys beforehand (badger-sorted).
 func mutateCases() []Case {
 	var cases []Case
 	for _, s := range mutateShapes() {
 		cases = append(cases, inModes("Mutate/"+s.name(), func(mode Mode) func(context.Context, Meter, int) error {
-			return func(ctx context.Context, m Meter, n int) error { return runMutate(ctx, m, n, s, mode.Options) }
+			return func(ctx context.Context, m Meter, n int) error {
+				return runMutate(ctx, m, n, s, mode.Options, answered)
+			}
 		})...)
+		cases = append(cases, Case{
+			Name: "Mutate/" + s.name() + "/readable",
+			Run: func(ctx context.Context, m Meter, n int) error {
+				return runMutate(ctx, m, n, s, mutation.DefaultOptions(), readable)
+			},
+		})
 		for _, order := range []entryOrder{asGiven, byKey} {
 			cases = append(cases, Case{
 				Name: "Mutate/" + s.name() + "/" + order.String(),
@@ -83,15 +93,23 @@ func (s mutateShape) batch(n int) mutation.Batch {
 	return b
 }
 
-// batches are made outside the clock, so many at a time that stopping it costs
-// little.
+// batches are made outside the clock, so many at a time that stopping it, and
+// waiting for the last one's commit, costs little.
 func (s mutateShape) batches(from, n int) []mutation.Batch {
-	batches := make([]mutation.Batch, min(n-from, max(1, 10_000/s.edges())))
+	batches := make([]mutation.Batch, min(n-from, max(8, 10_000/s.edges())))
 	for i := range batches {
 		batches[i] = s.batch(from + i)
 	}
 	return batches
 }
+
+// until is how far a commit has come when its client goes on.
+type until int
+
+const (
+	answered until = iota
+	readable
+)
 
 // mutating is an applier over a store on disk, with timestamps.
 type mutating struct {
@@ -114,8 +132,8 @@ func newMutating(dir string, snap *schema.Snapshot, opts mutation.Options) (*mut
 }
 
 // mutate applies the batch, hands over its keys and commits; it returns when
-// the commit can be read.
-func (w *mutating) mutate(ctx context.Context, b mutation.Batch) (mutation.Report, error) {
+// the commit was answered, or can be read.
+func (w *mutating) mutate(ctx context.Context, b mutation.Batch, wait until) (mutation.Report, error) {
 	txn := mutation.NewTxn(w.store, w.ts+1)
 	defer txn.Release()
 	report, err := w.applier.Apply(ctx, txn, w.snap, b)
@@ -124,19 +142,23 @@ func (w *mutating) mutate(ctx context.Context, b mutation.Batch) (mutation.Repor
 	}
 	txn.ConflictKeys()
 	w.ts += 2
-	return report, w.write(ctx, txn.Deltas())
+	return report, w.write(ctx, txn.Deltas(), wait)
 }
 
 // write commits at the writer's timestamp.
-func (w *mutating) write(ctx context.Context, deltas *posting.Deltas) error {
-	c := posting.Commit{TS: w.ts, Deltas: deltas, Readable: func(err error) { w.readable <- err }}
+func (w *mutating) write(ctx context.Context, deltas *posting.Deltas, wait until) error {
+	c := posting.Commit{TS: w.ts, Deltas: deltas}
+	if wait == answered {
+		return w.store.Commit(ctx, c)
+	}
+	c.Readable = func(err error) { w.readable <- err }
 	if err := w.store.Commit(ctx, c); err != nil {
 		return err
 	}
 	return <-w.readable
 }
 
-func runMutate(ctx context.Context, m Meter, n int, s mutateShape, opts mutation.Options) (err error) {
+func runMutate(ctx context.Context, m Meter, n int, s mutateShape, opts mutation.Options, wait until) (err error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return err
@@ -147,9 +169,18 @@ func runMutate(ctx context.Context, m Meter, n int, s mutateShape, opts mutation
 	}
 	defer func() { err = errors.Join(err, w.store.Close()) }()
 	var report mutation.Report
-	prepare := func(from int) ([]mutation.Batch, error) { return s.batches(from, n), nil }
-	err = prepared(m, n, prepare, func(_ int, b mutation.Batch) (err error) {
-		report, err = w.mutate(ctx, b)
+	last := 0
+	prepare := func(from int) ([]mutation.Batch, error) {
+		batches := s.batches(from, n)
+		last = from + len(batches) - 1
+		return batches, nil
+	}
+	err = prepared(m, n, prepare, func(i int, b mutation.Batch) (err error) {
+		wait := wait
+		if i == last {
+			wait = readable // The clock is about to stop.
+		}
+		report, err = w.mutate(ctx, b, wait)
 		return err
 	})
 	reportEdges(m, n, s.edges())

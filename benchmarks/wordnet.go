@@ -164,7 +164,7 @@ func (g *wordNet) eachApplied(
 		w.ts += 2
 		if err == nil {
 			show(w.ts, txn.Deltas(), report)
-			err = w.write(ctx, txn.Deltas())
+			err = w.write(ctx, txn.Deltas(), readable)
 		}
 		txn.Release()
 		if err != nil {

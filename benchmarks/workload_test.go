@@ -95,7 +95,7 @@ func TestMutateBatches(t *testing.T) {
 	}
 	require.Len(t, subjects, 60)
 	require.Len(t, s.batches(5, 7), 2)
-	require.Len(t, mutateShape{1, 30_000, true}.batches(0, 7), 1)
+	require.Len(t, mutateShape{1, 30_000, true}.batches(0, 9), 8)
 }
 
 // What Badger is given beside a Mutate workload is what the workload writes.

@@ -172,6 +172,18 @@ func (g *commitGroup) separate(group []*waiter) {
 	}
 }
 
+// takes adds the next group, if both are so small that Badger takes them
+// together in less time.
+func (g *commitGroup) takes(next *commitGroup) bool {
+	if g.segment != next.segment || g.size+next.size > maxJoinedBytes {
+		return false
+	}
+	g.commits = append(g.commits, next.commits...)
+	g.flushes = append(g.flushes, next.flushes...)
+	g.size += next.size
+	return true
+}
+
 // encoded returns the commits that have anything to store, in their order.
 func (g *commitGroup) encoded() []encodedCommit {
 	if len(g.commits) == 1 && !g.commits[0].commit.empty() {
@@ -203,6 +215,8 @@ type groupQueue struct {
 const (
 	maxBacklogBytes  = 64 << 20
 	maxBacklogGroups = 64
+	// maxJoinedBytes bounds groups that go into Badger together.
+	maxJoinedBytes = 256 << 10
 )
 
 // push waits until there is room. An empty queue takes a group of any size.
@@ -227,8 +241,11 @@ func (q *groupQueue) pop() *commitGroup {
 		}
 		q.changed.Wait()
 	}
-	g := q.mu.groups[0]
-	q.mu.groups = slices.Delete(q.mu.groups, 0, 1)
+	g, n := q.mu.groups[0], 1
+	for n < len(q.mu.groups) && g.takes(q.mu.groups[n]) {
+		n++
+	}
+	q.mu.groups = slices.Delete(q.mu.groups, 0, n)
 	return g
 }
 

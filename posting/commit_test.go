@@ -312,6 +312,50 @@ func TestGroupIsWrittenByTimestamp(t *testing.T) {
 	require.Len(t, wrote, 21)
 }
 
+// Small groups that wait for Badger go there together, large ones alone.
+func TestSmallGroupsAreWrittenTogether(t *testing.T) {
+	s := openStore(t, Options{Dir: t.TempDir(), Commit: CommitOptions{NoSync: true}})
+	put, let := s.committer.put, make(chan struct{})
+	var wrote [][]uint64
+	s.committer.put = func(commits []encodedCommit) error {
+		<-let
+		var all []uint64
+		for _, c := range commits {
+			all = append(all, c.ts)
+		}
+		wrote = append(wrote, all)
+		return put(commits)
+	}
+	var readable []uint64 // told by one goroutine
+	commit := func(ts uint64, size int) {
+		c := testCommit(ts, 1, size)
+		c.Readable = func(err error) {
+			require.NoError(t, err)
+			readable = append(readable, ts)
+		}
+		require.NoError(t, s.Commit(ctxBg, c))
+	}
+	commit(1, 30)
+	waitFor(t, "the writer has it", func() bool {
+		s.committer.groups.mu.Lock()
+		defer s.committer.groups.mu.Unlock()
+		return len(s.committer.groups.mu.groups) == 0
+	})
+	for _, ts := range []uint64{5, 3, 4} {
+		commit(ts, 30)
+	}
+	commit(6, maxJoinedBytes)
+	commit(8, 30)
+	commit(7, 30)
+	close(let)
+	require.NoError(t, s.Flush(ctxBg))
+	require.Equal(t, [][]uint64{{1}, {3, 4, 5}, {6}, {7, 8}}, wrote)
+	require.Equal(t, []uint64{1, 3, 4, 5, 6, 7, 8}, readable)
+	require.EqualValues(t, 7, s.CommitStats().Groups)
+	require.NoError(t, s.Close())
+	require.Zero(t, s.committer.groups.mu.bytes)
+}
+
 func TestCommitIsCancelled(t *testing.T) {
 	s, g, errs := held(t, 0, CommitOptions{})
 	ctx, cancel := context.WithCancel(ctxBg)

@@ -34,7 +34,8 @@ import (
 //	             queue, in order of arrival
 //	turn         take what waits -> append one record -> sync -> answer each
 //	             bounded queue of groups
-//	writer       put the group into Badger by timestamp -> Readable -> retire log segments
+//	writer       put the group, or the small ones that wait, into Badger by timestamp
+//	             -> Readable -> retire log segments
 //
 // Whoever has the turn owns the log, the writer's goroutine owns Badger's writes;
 // a group belongs to one of them at a time. While a group is written to Badger
@@ -53,8 +54,8 @@ import (
 // (with NoSync: written), and with an error only if nothing of it will be read
 // again.
 //
-// C2: groups reach Badger in the order of the log, a group's commits in that of
-// their timestamps.
+// C2: groups reach Badger in the order of the log, the commits of one, or of
+// small ones that are put together, in that of their timestamps.
 //
 // C3: every caller is answered, and every Readable called, exactly once.
 //

@@ -244,7 +244,8 @@ type KeyValue struct {
 
 // Sorted returns every key with its delta in key order.
 func (d *Deltas) Sorted() []KeyValue {
-	var kvs []KeyValue
+	keys, _ := d.Size()
+	kvs := make([]KeyValue, 0, keys)
 	for key, value := range d.All() {
 		kvs = append(kvs, KeyValue{key, value})
 	}
