@@ -232,6 +232,7 @@ func TestRollupHistory(t *testing.T) {
 	require.NotZero(t, roller.Stats().Lists)
 	require.NotZero(t, h.s.CacheStats().Hits)
 
+	require.NoError(t, h.s.Flush(context.Background()))
 	h.allDeltasThere()
 	before := dump(t, h.s.db)
 	abandon(t, h.s)
