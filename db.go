@@ -144,7 +144,7 @@ func (db *DB) Close() error {
 	flushed := db.store.Flush(context.Background())
 	saved := db.store.UpdateState(func(s *posting.State) {
 		s.LastTS = max(s.LastTS, db.store.MaxVersion())
-		s.NextUID = db.uids.unused()
+		s.NextUID, s.Leasing = db.uids.unused(), false
 	})
 	return errors.Join(flushed, saved, db.store.Close())
 }

@@ -45,7 +45,7 @@ func openUIDs(ctx context.Context, store *posting.Store) (*uidLease, error) {
 		u.mu.next = max(u.mu.next, greatest+1)
 	}
 	u.mu.end = u.mu.next
-	return u, nil
+	return u, u.keep(u.mu.end)
 }
 
 // take hands out n uids in a row.
@@ -86,11 +86,20 @@ func (u *uidLease) extend(to uint64) error {
 		return nil
 	}
 	end := min(to+leaseBlock, maxLeased)
-	err := u.store.UpdateState(func(s *posting.State) { s.NextUID = max(s.NextUID, end) })
+	if err := u.keep(end); err != nil {
+		return err
+	}
+	u.mu.end = end
+	return nil
+}
+
+// keep makes it durable that no uid below end is to be handed out again, and
+// that uids are leased.
+func (u *uidLease) keep(end uint64) error {
+	err := u.store.UpdateState(func(s *posting.State) { s.NextUID, s.Leasing = max(s.NextUID, end), true })
 	if err != nil {
 		return fmt.Errorf("leasing uids: %w", err)
 	}
-	u.mu.end = end
 	return nil
 }
 

@@ -168,13 +168,28 @@ func (s *Store) openCommitter(dirs ...string) error {
 	}
 	c.space = spaceGuard{paths: onePerFileSystem(dirs[0], dirs[1]), reserve: max(opts.Reserve, 0), check: opts.SpaceCheck}
 	c.log, c.retirer = log, newRetirer(log, w)
+	w.sought = s.MaxVersion()
 	if err := c.replay(); err != nil {
+		return err
+	}
+	if err := s.judgeNewest(w.sought, w.found); err != nil {
 		return err
 	}
 	c.applied.Store(max(log.applied, s.State().Applied))
 	c.log.applied = c.applied.Load()
 	c.start()
 	return nil
+}
+
+// judgeNewest settles who wrote the newest version in Badger; inLog says that a
+// commit of the log did.
+func (s *Store) judgeNewest(newest uint64, inLog bool) error {
+	state := s.State()
+	s.byOthers = newest > state.LastTS && !(inLog && state.Leasing)
+	if !state.Leasing {
+		return nil
+	}
+	return s.UpdateState(func(st *State) { st.Leasing = false })
 }
 
 // closeCommitter settles what was committed, before Badger is closed.

@@ -23,6 +23,10 @@ type badgerWriter struct {
 	spilled int64
 	// greatest is the greatest version that went by.
 	greatest uint64
+	// sought is a version that is looked for among those that go by, and found
+	// is set where it was there.
+	sought uint64
+	found  bool
 	// newest is told of it once Badger has it. Anybody may read it, while
 	// Badger's own look at its versions must not meet a write.
 	newest *atomic.Uint64
@@ -239,4 +243,5 @@ func (w *badgerWriter) count(e Entry) {
 		w.spilled++
 	}
 	w.greatest = max(w.greatest, e.Version)
+	w.found = w.found || e.Version == w.sought
 }

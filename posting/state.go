@@ -26,6 +26,10 @@ type State struct {
 	// LastTS is a timestamp that no version of the store is above, as far as
 	// this engine wrote it and closed it.
 	LastTS uint64 `json:"last_ts"`
+	// Leasing says that whoever has the store open, or had when the process ended
+	// without a Close, leases uids: NextUID is then above all that the log names.
+	// Open takes it back.
+	Leasing bool `json:"leasing,omitempty"`
 	// Applied is the mark of a log that feeds the engine: proposals at or below
 	// it need not be given again.
 	Applied uint64 `json:"applied"`

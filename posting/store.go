@@ -68,11 +68,13 @@ type Store struct {
 	}
 	opts Options
 
-	marks   *marks
-	cache   *listCache // nil for none
-	hot     atomic.Pointer[hotKeys]
-	newest  atomic.Uint64 // the greatest version in Badger
-	horizon horizon
+	marks  *marks
+	cache  *listCache // nil for none
+	hot    atomic.Pointer[hotKeys]
+	newest atomic.Uint64 // the greatest version in Badger
+	// byOthers is what WrittenByOthers reports.
+	byOthers bool
+	horizon  horizon
 }
 
 // Open opens the store in opts.Dir, or makes one in a folder that is missing
@@ -205,9 +207,11 @@ func (s *Store) updateState(change func(*State)) error {
 // call it.
 func (s *Store) MaxVersion() uint64 { return s.newest.Load() }
 
-// WrittenByOthers reports whether Badger holds a version that this engine does
-// not know of, as after another program wrote to the directory.
-func (s *Store) WrittenByOthers() bool { return s.MaxVersion() > s.State().LastTS }
+// WrittenByOthers reports whether Badger held a version, when the store was
+// opened, that somebody wrote who does not lease uids, as another program: its
+// greatest version is above the timestamp of the last clean close, and is not in
+// the log of a process that had State.Leasing set.
+func (s *Store) WrittenByOthers() bool { return s.byOthers }
 
 // Close closes the store.
 func (s *Store) Close() error {
