@@ -96,7 +96,9 @@ func (c *calls) closedError(ctx context.Context, err error) error {
 	switch {
 	case err == nil || errors.Is(err, ErrClosed):
 		return err
-	case errors.Is(err, conflict.ErrClosed), errors.Is(err, posting.ErrClosed), context.Cause(ctx) == ErrClosed:
+	case errors.Is(err, conflict.ErrClosed), errors.Is(err, posting.ErrClosed), context.Cause(ctx) == ErrClosed,
+		// open ends a moment before the contexts that end with it.
+		c.open.Err() != nil && errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return err

@@ -3,6 +3,7 @@ package edgemill
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -174,6 +175,44 @@ func waitFor(t *testing.T, db *DB, waiting int) {
 
 // TestRunTxnWaits: who would conflict waits, does its work once, and sees what
 // it waited for.
+// A refusal that another try cannot change is the error of the first one.
+func TestRunTxnOfAPastView(t *testing.T) {
+	ctx := context.Background()
+	db := openAlter(t, "nick: string .")
+	ts, err := db.RunTxn(ctx, nick(1, "ann"), nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Alter(ctx, nickSchema))
+	tries := 0
+	_, err = db.RunTxn(ctx, nil, func(ctx context.Context, _ *Txn) error {
+		tries++
+		past, err := db.View(ctx, ts)
+		if err != nil {
+			return err
+		}
+		defer past.Close()
+		_, err = past.Lookup("nick", "exact", "ann", "")
+		return err
+	})
+	require.ErrorIs(t, err, ErrAltered)
+	require.Equal(t, 1, tries)
+}
+
+// An error that comes of a context that Close ended is ErrClosed, also before the
+// contexts that end with that one have.
+func TestClosedError(t *testing.T) {
+	ctx := context.Background()
+	c := newCalls()
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded} {
+		require.Equal(t, err, c.closedError(ctx, err))
+	}
+	require.True(t, c.close())
+	require.NoError(t, c.closedError(ctx, nil))
+	err := c.closedError(ctx, fmt.Errorf("begin a read: %w", context.Canceled))
+	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, c.closedError(ctx, context.DeadlineExceeded), ErrClosed)
+}
+
 func TestRunTxnWaits(t *testing.T) {
 	ctx := context.Background()
 	db := openAlter(t, nickSchema)

@@ -15,6 +15,10 @@ import (
 // since the transaction began. It is begun again.
 var ErrSchemaChanged = errors.New("schema changed since the transaction began")
 
+// ErrAltered: the view's timestamp lies below an Alter that built or removed what
+// is asked for. It is in views at later timestamps.
+var ErrAltered = errors.New("altered since")
+
 // schemaState is the schema in force, and what has changed while the DB is
 // open. Whoever begins a transaction holds it shared, so that the start
 // timestamp and the snapshot belong together; whoever commits holds it shared

@@ -1,6 +1,7 @@
 package edgemill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -108,17 +109,24 @@ func (t *Txn) leave() {
 func (t *Txn) Fresh(uids mutation.UIDRange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(t.mu.fresh, uids.First, func(r mutation.UIDRange, first uint64) int {
-		if r.First < first {
-			return -1
-		}
-		return 1
-	})
-	if i > 0 && t.mu.fresh[i-1].Last+1 == uids.First {
-		t.mu.fresh[i-1].Last = uids.Last
-		return
+	t.mu.fresh = withRange(t.mu.fresh, uids)
+}
+
+// withRange adds a range to ranges that are in order and apart. One that is none
+// is kept as it is, for the next batch to refuse.
+func withRange(ranges []mutation.UIDRange, r mutation.UIDRange) []mutation.UIDRange {
+	if r.First > r.Last {
+		return append(ranges, r)
 	}
-	t.mu.fresh = slices.Insert(slices.Clone(t.mu.fresh), i, uids)
+	// The ranges from i to j touch it or overlap with it.
+	i, _ := slices.BinarySearchFunc(ranges, r.First, func(has mutation.UIDRange, first uint64) int {
+		return cmp.Compare(has.Last, first-min(first, 1))
+	})
+	j := i
+	for ; j < len(ranges) && ranges[j].First-min(ranges[j].First, 1) <= r.Last; j++ {
+		r.First, r.Last = min(r.First, ranges[j].First), max(r.Last, ranges[j].Last)
+	}
+	return slices.Replace(ranges, i, j, r)
 }
 
 // Mutate applies a batch of edges, in order. It all takes effect in the
@@ -156,7 +164,8 @@ func (t *Txn) applyEntered(ctx context.Context, edges []mutation.Edge) (mutation
 	return report, err
 }
 
-// named remembers the greatest uid that the edges name.
+// named remembers the greatest uid that the edges name, and keeps it from being
+// handed out. Where that fails Commit tries again, and fails with it.
 func (t *Txn) named(edges []mutation.Edge) {
 	var greatest uint64
 	for i := range edges {
@@ -167,6 +176,7 @@ func (t *Txn) named(edges []mutation.Edge) {
 			greatest = max(greatest, uid)
 		}
 	}
+	_ = t.db.uids.observe(greatest)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.greatest = max(t.mu.greatest, greatest)

@@ -3,6 +3,7 @@ package edgemill
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/edgemill/edgemill/mutation"
 	"github.com/edgemill/edgemill/posting"
 )
 
@@ -42,6 +44,65 @@ func commitNick(t *testing.T, s *posting.Store, ts, subject uint64) {
 	t.Helper()
 	entry := posting.Entry{Key: posting.AppendDataKey(nil, 0, "nick", subject), Value: someNick(), Meta: posting.MetaDelta, Version: ts}
 	require.NoError(t, s.Commit(context.Background(), posting.Commit{TS: ts, Entries: []posting.Entry{entry}}))
+}
+
+// TestUIDsBesideOpenTransactions: what a transaction has named is not handed out,
+// also before it commits.
+func TestUIDsBesideOpenTransactions(t *testing.T) {
+	ctx := context.Background()
+	db := openAlter(t, nickSchema)
+	txn, err := db.Begin(ctx)
+	require.NoError(t, err)
+	_, err = txn.Mutate(ctx, nick(500, "ann"))
+	require.NoError(t, err)
+	uids, err := db.NewUIDs(1000)
+	require.NoError(t, err)
+	require.Equal(t, uint64(501), uids.First)
+	_, err = txn.Commit(ctx)
+	require.NoError(t, err)
+	_, err = db.RunTxn(ctx, nick(uids.First, "bob"), nil, FreshUIDs(uids))
+	require.NoError(t, err)
+	verifyClean(t, db)
+}
+
+// TestFreshRanges states ranges at random, in any order and overlapping.
+func TestFreshRanges(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	for range 2000 {
+		var ranges []mutation.UIDRange
+		stated := map[uint64]bool{}
+		for range rnd.IntN(8) {
+			first := rnd.Uint64N(40)
+			r := mutation.UIDRange{First: first, Last: first + rnd.Uint64N(6)}
+			ranges = withRange(ranges, r)
+			for uid := r.First; uid <= r.Last; uid++ {
+				stated[uid] = true
+			}
+		}
+		for i, r := range ranges {
+			require.True(t, r.First <= r.Last && (i == 0 || ranges[i-1].Last+1 < r.First), "%v", ranges)
+			for uid := r.First; uid <= r.Last; uid++ {
+				require.True(t, stated[uid])
+				delete(stated, uid)
+			}
+		}
+		require.Empty(t, stated)
+	}
+	all := mutation.UIDRange{First: 0, Last: math.MaxUint64}
+	require.Equal(t, []mutation.UIDRange{all}, withRange(withRange(nil, all), all))
+}
+
+// TestFreshThatIsNone: a range that ends before it begins is refused with the next
+// batch.
+func TestFreshThatIsNone(t *testing.T) {
+	ctx := context.Background()
+	db := openAlter(t, nickSchema)
+	txn, err := db.Begin(ctx)
+	require.NoError(t, err)
+	defer txn.Discard()
+	txn.Fresh(mutation.UIDRange{First: 5, Last: 4})
+	_, err = txn.Mutate(ctx, nick(1, "ann"))
+	require.ErrorContains(t, err, "0x5 to 0x4")
 }
 
 // TestUIDsAfterACrash: uids go on above all that were named, whoever wrote them;

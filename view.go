@@ -230,7 +230,7 @@ func (v *View) uidPredicate(pred string) (*schema.Predicate, error) {
 // above the view's timestamp.
 func (v *View) derived(p *schema.Predicate) error {
 	if ts, ok := v.altered[mutation.Name{Namespace: p.Namespace, Predicate: p.Name}]; ok {
-		return fmt.Errorf("predicate %q: altered at %d, above the view's %d: %w", p.Name, ts, v.ts, ErrSchemaChanged)
+		return fmt.Errorf("predicate %q: altered at %d, above the view's %d: %w", p.Name, ts, v.ts, ErrAltered)
 	}
 	return nil
 }

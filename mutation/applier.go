@@ -43,8 +43,10 @@ func (a *Applier) Apply(ctx context.Context, txn *Txn, snap *schema.Snapshot, b 
 	if err := checkFresh(b.Fresh); err != nil {
 		return Report{}, err
 	}
-	txn.applying.Lock()
-	defer txn.applying.Unlock()
+	if err := txn.begin(ctx); err != nil {
+		return Report{}, err
+	}
+	defer txn.end()
 	start := time.Now()
 	report, err := a.apply(ctx, txn, snap, &b)
 	report.Edges, report.Took = len(b.Edges), time.Since(start)

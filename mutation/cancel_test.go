@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/edgemill/edgemill/mutation"
+	"github.com/edgemill/edgemill/posting"
 )
 
 // countingContext counts how often it is asked whether it is done, and is done
@@ -139,4 +140,46 @@ func TestCancelIsPrompt(t *testing.T) {
 		t.Logf("%s: %v at most", name, worst)
 		require.Less(t, worst, bound, name)
 	}
+}
+
+// TestWaitingBatchIsCancelled: a batch that waits for another one of its
+// transaction ends with its context, and the transaction goes on.
+func TestWaitingBatchIsCancelled(t *testing.T) {
+	snap := parseSnapshot(t, shapeSchema)
+	let, reached := make(chan struct{}), make(chan struct{})
+	tx := mutation.NewTxnAfter(openTestStore(t), 10, func(context.Context) error {
+		close(reached)
+		<-let
+		return nil
+	})
+	defer tx.Release()
+	a, err := mutation.New(mutation.DefaultOptions())
+	require.NoError(t, err)
+	apply := func(ctx context.Context, subject uint64) error {
+		_, err := a.Apply(ctx, tx, snap, mutation.Batch{Edges: []mutation.Edge{stringEdge(subject, "age", "7")}})
+		return err
+	}
+	errs := make(chan error, 3)
+	go func() { errs <- apply(context.Background(), 1) }()
+	<-reached
+	ctx, cancel := context.WithCancel(context.Background())
+	for n := range uint64(2) {
+		go func() { errs <- apply(ctx, 2+n) }()
+	}
+	cancel()
+	for range 2 {
+		require.ErrorIs(t, <-errs, context.Canceled)
+	}
+	close(let)
+	require.NoError(t, <-errs)
+	require.NoError(t, apply(context.Background(), 4))
+	written := map[uint64]bool{}
+	for key := range tx.Deltas().All() {
+		k, err := posting.ParseKey(key)
+		require.NoError(t, err)
+		if k.Kind == posting.KindData {
+			written[k.UID] = true
+		}
+	}
+	require.Equal(t, map[uint64]bool{1: true, 4: true}, written)
 }

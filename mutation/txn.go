@@ -24,10 +24,13 @@ type Txn struct {
 	reader  *posting.Reader
 	deltas  posting.Deltas
 
-	// applying is held by the batch that runs.
-	applying sync.Mutex
-	mu       struct {
+	mu struct {
 		sync.Mutex
+		// applying says that a batch runs; ended, if somebody waits for that, is
+		// closed when it does not any more.
+		applying bool
+		ended    chan struct{}
+
 		keys conflict.Buffer
 		// touched are distinct.
 		touched []Name
@@ -49,6 +52,39 @@ func NewTxnAfter(store *posting.Store, startTS uint64, readable func(context.Con
 
 func newTxn(startTS uint64, reader *posting.Reader) *Txn {
 	return &Txn{startTS: startTS, reader: reader}
+}
+
+// begin waits until no other batch of the transaction runs.
+func (t *Txn) begin(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		if !t.mu.applying {
+			t.mu.applying = true
+			t.mu.Unlock()
+			return nil
+		}
+		if t.mu.ended == nil {
+			t.mu.ended = make(chan struct{})
+		}
+		ended := t.mu.ended
+		t.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// end lets the next batch begin.
+func (t *Txn) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.applying = false
+	if t.mu.ended != nil {
+		close(t.mu.ended)
+		t.mu.ended = nil
+	}
 }
 
 // Await returns when the transaction's snapshot can be read without a wait.

@@ -21,7 +21,7 @@ import (
 // What is done: an entry is a statement about the past, which does not change.
 // Whoever read a list of the version n at the timestamp t knows that no commit
 // of the key lies above n, up to t. So the list is right for every reader from n
-// to t, for good. A reader above t takes it too if no delta of the key has gone
+// to t, for good. A reader above t takes it too if no version of the key has gone
 // to Badger above t: the marks tell. Nothing has to be taken away, so nothing can
 // come back.
 //
@@ -33,11 +33,13 @@ import (
 // transactions' deltas, which may come at versions that are read at already,
 // moves rewrites.
 //
-// K2: the mark's latest is at or above the version of every delta of the key
-// that a Snapshot at t can see, when that Snapshot first reads: it moves before the
-// delta goes to Badger, which is before the commit is readable, which is before
-// a Snapshot at or above it reads. So where latest is at or below upTo,
-// no delta lies above upTo up to t, and the entry holds up to t.
+// K2: the mark's latest is at or above every version of the key that a Snapshot
+// at t can see, when that Snapshot first reads: it moves before the version goes
+// to Badger, which is before the commit is readable, which is before a Snapshot at
+// or above it reads. So where latest is at or below upTo, no version lies above
+// upTo up to t, and the entry holds up to t. Deletions and complete lists count
+// as deltas do: who reads below them after they went moves nothing that the
+// rewrites tell.
 //
 // A list is kept when it is read for the second time at one version: those that
 // are read once, and those that are written each time that they are read, as in

@@ -88,6 +88,39 @@ func TestCacheRewrites(t *testing.T) {
 	require.Equal(t, []uint64{4}, snapshotAt(t, s, 50, key))
 }
 
+// TestCacheBelowRewrites: who reads below a deletion or a list that was written
+// whole, after it went to the store, keeps the list for those below it only.
+func TestCacheBelowRewrites(t *testing.T) {
+	whole := func(version uint64, key []byte) Entry {
+		return Entry{Key: key, Meta: MetaEmpty, Version: version}
+	}
+	for name, c := range map[string]Commit{
+		"deletion":   deletion(20, testKey(1)),
+		"whole list": {TS: 20, Entries: []Entry{whole(20, testKey(1))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, Options{InMemory: true, CacheBytes: 1 << 20})
+			defer func() { require.NoError(t, s.Close()) }()
+			key := testKey(1)
+			commitDelta(t, s, 10, key, sets(9, 3))
+			mustCommit(t, s, c)
+			for range 3 {
+				require.Equal(t, []uint64{3}, snapshotAt(t, s, 15, key))
+			}
+			require.NotZero(t, s.CacheStats().Hits)
+			for range 3 {
+				require.Empty(t, snapshotAt(t, s, 50, key))
+			}
+			require.Equal(t, []uint64{3}, snapshotAt(t, s, 19, key))
+			commitDelta(t, s, 60, key, sets(59, 4))
+			for range 3 {
+				require.Equal(t, []uint64{4}, snapshotAt(t, s, 70, key))
+				require.Equal(t, []uint64{3}, snapshotAt(t, s, 15, key))
+			}
+		})
+	}
+}
+
 // TestCachedUnder lays a transaction's own deltas on lists from the cache and
 // from the store.
 func TestCachedUnder(t *testing.T) {

@@ -219,6 +219,7 @@ func (w *badgerWriter) mark(e Entry, transactions bool) {
 	}
 	hash := w.marks.hash(e.Key)
 	k := w.marks.at(hash)
+	k.note(e.Version)
 	if !transactions {
 		for _, r := range []*rewrites{&w.marks.rewrites, &k.rewrites} {
 			if r.begin() {
@@ -227,8 +228,7 @@ func (w *badgerWriter) mark(e Entry, transactions bool) {
 		}
 		return
 	}
-	k.delta(e.Version)
-	if k.deltas < deltasATell {
+	if k.deltas++; k.deltas < deltasATell {
 		return
 	}
 	k.deltas = 0

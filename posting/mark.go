@@ -20,8 +20,8 @@ type marks struct {
 }
 
 type mark struct {
-	// latest is the greatest timestamp of a transaction's delta that went to
-	// Badger. It moves before the delta does.
+	// latest is the greatest version that went to Badger. It moves before the
+	// version does.
 	latest atomic.Uint64
 	rewrites
 	// deltas counts deltas until a key is named to the roller. The writer's
@@ -44,11 +44,10 @@ func (m *marks) hash(key []byte) uint64 { return maphash.Bytes(m.seed, key) }
 
 func (m *marks) at(hash uint64) *mark { return &m.stripes[hash&uint64(len(m.stripes)-1)] }
 
-// delta notes a transaction's delta on its way.
-func (k *mark) delta(ts uint64) {
-	k.deltas++
-	if k.latest.Load() < ts {
-		k.latest.Store(ts)
+// note notes a version on its way.
+func (k *mark) note(version uint64) {
+	if k.latest.Load() < version {
+		k.latest.Store(version)
 	}
 }
 
