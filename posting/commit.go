@@ -56,8 +56,9 @@ type CommitOptions struct {
 	// may be; default 50 ms. After a stall, the long queue is so cut into
 	// groups whose first are answered before the last are written.
 	MaxAge time.Duration
-	// Reserve is how many bytes have to be free on the disk, beside what a group
-	// takes; default 8 x MemTableSize, none if negative.
+	// Reserve is how many bytes have to be free on the disk, beside what a commit
+	// takes in the log and in Badger, and what Badger has not been given of others;
+	// default 8 x MemTableSize, none if negative.
 	Reserve int64
 	// SegmentSize is how many bytes a log segment takes before the next one is
 	// begun; default MemTableSize.

@@ -12,20 +12,29 @@ type failures struct {
 	mu struct {
 		sync.Mutex
 		// causes are in the order in which they came; the first has the number
-		// first. Those with numbers below told have been told, and are kept
+		// first. Those with numbers below told.causes have been told, and are kept
 		// only for a Flush that still waits.
-		causes      []error
-		first, told uint64
+		causes []error
+		first  uint64
 		// more is how many came when there was no room for them.
-		more    int
+		more    uint64
+		told    toldFailures
 		waiting int
 		// fatal is why nothing can be written any more.
 		fatal error
 	}
 }
 
-// maxCauses bounds what is kept while nobody asks.
-const maxCauses = 64
+// toldFailures is how far failures have been told: the number of causes, and of
+// those that there was no room for.
+type toldFailures struct{ causes, more uint64 }
+
+const (
+	// maxCauses bounds what is kept while nobody asks.
+	maxCauses = 64
+	// maxKept bounds what is kept together with what others have been told.
+	maxKept = 4 * maxCauses
+)
 
 func (f *failures) add(err error) {
 	f.mu.Lock()
@@ -33,7 +42,8 @@ func (f *failures) add(err error) {
 	if f.mu.fatal != nil && errors.Is(err, f.mu.fatal) {
 		return // end tells that one anyway.
 	}
-	if len(f.mu.causes) >= maxCauses {
+	untold := f.mu.first + uint64(len(f.mu.causes)) - f.mu.told.causes
+	if untold >= maxCauses || len(f.mu.causes) >= maxKept {
 		f.mu.more++
 		return
 	}
@@ -56,7 +66,7 @@ func (f *failures) fatal() error {
 }
 
 // begin notes that a Flush waits. It is handed to end or to cancel.
-func (f *failures) begin() (from uint64) {
+func (f *failures) begin() (from toldFailures) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.waiting++
@@ -65,15 +75,15 @@ func (f *failures) begin() (from uint64) {
 
 // end returns what has failed since the last Flush that was told before this
 // one began.
-func (f *failures) end(from uint64) error {
+func (f *failures) end(from toldFailures) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	told := append([]error(nil), f.mu.causes[from-f.mu.first:]...)
-	if f.mu.more > 0 {
-		told = append(told, fmt.Errorf("and %d more failures", f.mu.more))
+	told := append([]error(nil), f.mu.causes[from.causes-f.mu.first:]...)
+	if f.mu.more > from.more {
+		told = append(told, fmt.Errorf("and %d more failures", f.mu.more-from.more))
 	}
 	told = append(told, f.mu.fatal)
-	f.mu.told = f.mu.first + uint64(len(f.mu.causes))
+	f.mu.told = toldFailures{f.mu.first + uint64(len(f.mu.causes)), f.mu.more}
 	f.leave()
 	return errors.Join(told...)
 }
@@ -91,9 +101,6 @@ func (f *failures) leave() {
 	if f.mu.waiting > 0 {
 		return
 	}
-	if f.mu.told == f.mu.first+uint64(len(f.mu.causes)) {
-		f.mu.more = 0
-	}
-	f.mu.causes = append([]error(nil), f.mu.causes[f.mu.told-f.mu.first:]...)
-	f.mu.first = f.mu.told
+	f.mu.causes = append([]error(nil), f.mu.causes[f.mu.told.causes-f.mu.first:]...)
+	f.mu.first = f.mu.told.causes
 }

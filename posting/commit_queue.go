@@ -249,6 +249,13 @@ func (q *groupQueue) pop() *commitGroup {
 	return g
 }
 
+// unwritten is how many bytes Badger has not been given, or may not have taken yet.
+func (q *groupQueue) unwritten() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.bytes
+}
+
 // written makes room after a popped group is in Badger.
 func (q *groupQueue) written(g *commitGroup) {
 	q.mu.Lock()

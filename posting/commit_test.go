@@ -524,6 +524,52 @@ func TestFailuresAreBounded(t *testing.T) {
 	require.NoError(t, f.end(f.begin()))
 }
 
+// Several Flushes wait at a time: what one has told another may tell too, if it
+// was there before, and nothing is told again or forgotten.
+func TestFailuresOfOverlappingFlushes(t *testing.T) {
+	var f failures
+	fail := func(what string, n int) {
+		for i := range n {
+			f.add(fmt.Errorf("%s %d;", what, i))
+		}
+	}
+	f.begin()
+	fail("first", maxCauses+6)
+	err := f.end(f.begin())
+	require.ErrorContains(t, err, "first 63;")
+	require.ErrorContains(t, err, "and 6 more failures")
+	require.NoError(t, f.end(f.begin()), "nothing has failed since")
+
+	fail("second", 5)
+	f.cancel() // who waited goes away
+	err = f.end(f.begin())
+	require.ErrorContains(t, err, "second 4;")
+	require.NotContains(t, err.Error(), "first")
+	require.NotContains(t, err.Error(), "more")
+
+	waits := f.begin()
+	for range 100 { // what is kept for one who waits is bounded
+		fail("third", maxCauses)
+		require.Error(t, f.end(f.begin()))
+		require.LessOrEqual(t, len(f.mu.causes), maxKept)
+	}
+	require.ErrorContains(t, f.end(waits), fmt.Sprintf("and %d more failures", 100*maxCauses-maxKept))
+	require.NoError(t, f.end(f.begin()))
+	require.Empty(t, f.mu.causes)
+}
+
+// Whatever the size of the memory table, Badger takes commits of any number of
+// entries.
+func TestManyEntriesInSmallTables(t *testing.T) {
+	for _, size := range []int64{128 << 10, 256 << 10, 512 << 10, 1 << 20} {
+		s := openStore(t, Options{Dir: t.TempDir(), MemTableSize: size, Commit: CommitOptions{NoSync: true}})
+		for n := 100; n <= 1100; n += 100 {
+			mustCommit(t, s, testCommit(uint64(n), n, 24))
+		}
+		require.NoError(t, s.Close())
+	}
+}
+
 // Below the reserve nothing is touched; above it again, commits go on.
 func TestNoSpace(t *testing.T) {
 	dir := t.TempDir()
@@ -561,6 +607,25 @@ func TestNoSpace(t *testing.T) {
 	require.ErrorContains(t, err, "no statfs")
 	require.NoError(t, s.Flush(ctxBg))
 	require.Equal(t, map[uint64]int{1: 1, 5: 1}, commitsIn(t, s.db))
+	require.NoError(t, s.Close())
+}
+
+// What Badger has not been given yet needs room there too.
+func TestNoSpaceForWhatWaits(t *testing.T) {
+	const reserve, size = 1 << 20, 4000
+	free := func(string) (int64, error) { return reserve + 4*size, nil }
+	s := openStore(t, Options{Dir: t.TempDir(), Commit: CommitOptions{NoSync: true, Reserve: reserve, SpaceCheck: free}})
+	put, let := s.committer.put, make(chan struct{})
+	s.committer.put = func(commits []encodedCommit) error { <-let; return put(commits) }
+	require.NoError(t, s.Commit(ctxBg, testCommit(1, 1, size)))
+	err := s.Commit(ctxBg, testCommit(2, 1, size))
+	require.ErrorIs(t, err, ErrNoSpace)
+	require.ErrorContains(t, err, "3 times its size")
+	close(let)
+	require.ErrorIs(t, s.Flush(ctxBg), ErrNoSpace)
+	waitFor(t, "the writer has done", func() bool { return s.committer.groups.unwritten() == 0 })
+	mustCommit(t, s, testCommit(3, 1, size))
+	require.Equal(t, map[uint64]int{1: 1, 3: 1}, commitsIn(t, s.db))
 	require.NoError(t, s.Close())
 }
 

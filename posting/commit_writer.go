@@ -121,7 +121,8 @@ func (w *badgerWriter) putThose(commits []encodedCommit, wanted func(Entry) bool
 		return nil
 	}
 	before, put := w.taken, w.load
-	if entries <= batchMax && int64(size) < w.db.MaxBatchSize()/2 {
+	small := int64(entries) <= min(batchMax, w.db.MaxBatchCount()/2) && int64(size) < w.db.MaxBatchSize()/2
+	if small {
 		put = w.putBatch
 		if len(commits) == 1 && commits[0].deltas == commits[0].entries {
 			put = w.putTxn

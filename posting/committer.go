@@ -223,9 +223,16 @@ func (c *Committer) handle(group []*waiter) {
 	c.groups.push(g)
 }
 
-// admit refuses the commits that there is no room for.
+// spaceInBadger is how many times its size a commit takes in Badger: in a table,
+// and in the next one while a compaction writes that. What the memory tables take
+// is the reserve's.
+const spaceInBadger = 2
+
+// admit refuses the commits that there is no room for: in the log, and in Badger
+// with all that it has not been given yet.
 func (c *Committer) admit(g *commitGroup) {
 	left, err := c.space.free()
+	left -= spaceInBadger * c.groups.unwritten()
 	if fatal := c.failures.fatal(); fatal != nil {
 		err = fatal
 	}
@@ -237,16 +244,17 @@ func (c *Committer) admit(g *commitGroup) {
 	var refused []*waiter
 	g.commits = slices.DeleteFunc(g.commits, func(w *waiter) bool {
 		n := int64(len(w.commit.data))
-		if n > left {
+		if (1+spaceInBadger)*n > left {
 			refused = append(refused, w)
 			return true
 		}
-		left -= n
+		left -= (1 + spaceInBadger) * n
 		g.size += n
 		return false
 	})
 	if len(refused) > 0 {
-		c.fail(refused, fmt.Errorf("%w: %d bytes are left above the reserve of %d", ErrNoSpace, left, c.space.reserve))
+		c.fail(refused, fmt.Errorf("%w: a commit takes %d times its size, and %d bytes are left above the reserve of %d",
+			ErrNoSpace, 1+spaceInBadger, left, c.space.reserve))
 	}
 }
 

@@ -44,6 +44,26 @@ func dropUnfinished(dir string) error {
 	return err
 }
 
+// tablesLeft is the MemTableSize that the memory tables need which a process left
+// behind when it ended without a Close, 0 for none. Badger ends the process where one
+// was filled under a larger size than it is opened with. It makes their files twice
+// as large as the tables.
+func tablesLeft(dir string) (int64, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*"+memSuffix))
+	if err != nil {
+		return 0, err
+	}
+	var largest int64
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return 0, err
+		}
+		largest = max(largest, info.Size()/2)
+	}
+	return largest, nil
+}
+
 // memSuffix ends the names of the logs of Badger's memory tables.
 const memSuffix = ".mem"
 

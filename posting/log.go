@@ -115,7 +115,7 @@ func (l *commitLog) listSegments() ([]uint64, error) {
 			continue
 		}
 		digits, ok := strings.CutSuffix(name, logSuffix)
-		if n, err := strconv.ParseUint(digits, 10, 64); ok && err == nil && n > 0 {
+		if n, err := strconv.ParseUint(digits, 10, 64); ok && err == nil && n > 0 && filepath.Base(l.segmentName(n)) == name {
 			numbers = append(numbers, n)
 		}
 	}
@@ -156,8 +156,8 @@ func (l *commitLog) openSegment(number uint64, last bool) (segment, error) {
 }
 
 // replay calls visit with each group of the log in order, and makes the log
-// ready to go on behind the last. Only the last segment may end in a torn
-// record, which is dropped.
+// ready to go on behind the last, all of it durable. Only the last segment may end
+// in a torn record, which is dropped.
 func (l *commitLog) replay(visit func([]encodedCommit) error) error {
 	for i, seg := range l.segs.list {
 		l.applied = max(l.applied, seg.head.applied)
@@ -171,7 +171,26 @@ func (l *commitLog) replay(visit func([]encodedCommit) error) error {
 		}
 		l.number, l.end, l.durable = seg.number, end, end
 	}
-	return nil
+	return l.syncLast()
+}
+
+// syncLast makes the last segment durable: a process that ended before its sync
+// has left records that the disk may not have, and the next segment will say that
+// they are there.
+func (l *commitLog) syncLast() error {
+	n := len(l.segs.list)
+	if n == 0 {
+		return nil
+	}
+	file, err := l.fs.Open(l.segs.list[n-1].name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("%s: sync: %w", l.segs.list[n-1].name, err)
+	}
+	return l.fs.SyncDir(l.dir)
 }
 
 // replaySegment reads a segment up to limit, the end that the next segment

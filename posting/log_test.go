@@ -255,3 +255,31 @@ func TestLogFaults(t *testing.T) {
 		}
 	})
 }
+
+// What a killed process wrote and did not sync is durable once the log was
+// replayed, before a next segment or a Flush relies on it.
+func TestReplayIsDurable(t *testing.T) {
+	fs := newMemFS()
+	l, err := openLog(fs, testLogDir, 1<<20)
+	require.NoError(t, err)
+	for ts := range uint64(3) {
+		require.NoError(t, l.append([]encodedCommit{logCommit(t, ts+1, 100)}, ts == 0))
+	}
+	killed := fs.kill()
+	l, err = openLog(killed, testLogDir, 1<<20)
+	require.NoError(t, err)
+	require.NoError(t, l.replay(func([]encodedCommit) error { return nil }))
+	groups, _, err := replayed(killed.crash())
+	require.NoError(t, err)
+	require.Len(t, groups, 3)
+	require.NoError(t, l.append([]encodedCommit{logCommit(t, 4, 100)}, true))
+	groups, _, err = replayed(killed.crash())
+	require.NoError(t, err)
+	require.Len(t, groups, 4)
+
+	killed = fs.kill()
+	killed.fault = func(op, name string) (bool, error) { return false, ifOp(errors.New("no sync"), op == "sync") }
+	l, err = openLog(killed, testLogDir, 1<<20)
+	require.NoError(t, err)
+	require.ErrorContains(t, l.replay(func([]encodedCommit) error { return nil }), "no sync")
+}

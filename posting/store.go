@@ -40,7 +40,8 @@ type Options struct {
 	InMemory bool
 	// MustExist refuses to make a new store.
 	MustExist bool
-	// MemTableSize is Badger's, in bytes; default 64 MiB.
+	// MemTableSize is Badger's, in bytes; default 64 MiB. Where a process that was
+	// killed left larger memory tables, theirs is taken.
 	MemTableSize int64
 	// Commit bounds groups of commits and says how safe an answer is.
 	Commit CommitOptions
@@ -97,7 +98,10 @@ func Open(opts Options) (*Store, error) {
 	if s.state, err = openStateDir(state); err != nil {
 		return nil, err
 	}
-	if err := s.openBadger(data); err != nil {
+	if err = s.notLost(data); err == nil {
+		err = s.openBadger(data)
+	}
+	if err != nil {
 		s.state.close()
 		return nil, err
 	}
@@ -135,6 +139,19 @@ func layout(dir string, mustExist bool) (data, state string, err error) {
 	return data, state, nil
 }
 
+// notLost refuses a store of which the state is there and Badger's files are not: a
+// new one in its place would be empty without a word, and a log that feeds it would
+// go on behind what is gone. Where the process ended without a Close the log may
+// have it all.
+func (s *Store) notLost(data string) error {
+	st := s.State()
+	if hasManifest(data) || st.LastTS == 0 && st.Applied == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: Badger's files are missing, and %s is of a store that had commits; remove it to begin anew",
+		data, ErrNoStore, s.state.path)
+}
+
 func hasManifest(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
 	return err == nil
@@ -151,6 +168,11 @@ func (s *Store) openBadger(dir string) error {
 		if err := dropUnfinished(dir); err != nil {
 			return err
 		}
+		left, err := tablesLeft(dir)
+		if err != nil {
+			return err
+		}
+		s.opts.MemTableSize = max(s.opts.MemTableSize, left)
 	}
 	o := badger.DefaultOptions(dir).
 		WithInMemory(s.opts.InMemory).
