@@ -103,8 +103,12 @@ func newModelRun(t *testing.T, seed uint64, opts mutation.Options) *modelRun {
 	ctx := context.Background()
 	m := &modelRun{t: t, now: mState{}, generator: newGenerator(rand.New(rand.NewPCG(seed, 2)))}
 	m.several = m.chance(50)
+	var cache int64
+	if m.chance(50) {
+		cache = 1 << 20
+	}
 	var err error
-	m.db, err = Open(ctx, Options{InMemory: true, MemTableSize: 2 << 20, Mutation: &opts})
+	m.db, err = Open(ctx, Options{InMemory: true, MemTableSize: 2 << 20, CacheBytes: cache, Mutation: &opts})
 	require.NoError(t, err)
 	text := m.generator.schema(!m.several)
 	require.NoError(t, m.db.Alter(ctx, text), text)
