@@ -72,7 +72,8 @@ type DB struct {
 }
 
 // Open opens the store, or makes it. What a crash left unfinished is finished
-// or undone before Open returns.
+// or undone before Open returns; but where the disk has no space to undo an Alter, what
+// that built stays, and Verify shows it, until an Open or an Alter that has.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	mo := mutation.DefaultOptions()
 	if opts.Mutation != nil {
